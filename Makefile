@@ -1,0 +1,37 @@
+# Every target sets up what it needs: a virtual environment in .venv with the package installed in place.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Byte code is compiled when first imported: doing so for all of every dependency doubles the time to set up.
+PIP_FLAGS := --quiet --disable-pip-version-check --no-compile
+
+.PHONY: help demo test check bench clean
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+
+$(VENV)/base: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install $(PIP_FLAGS) --editable .
+	@touch $@
+
+$(VENV)/dev: pyproject.toml $(VENV)/base
+	$(BIN)/python -m pip install $(PIP_FLAGS) --editable '.[dev]'
+	@touch $@
+
+demo: $(VENV)/base  ## the main job at small scale, ending in a report
+	$(BIN)/rankloop demo
+
+test: $(VENV)/dev  ## the tests
+	$(BIN)/python -m pytest -n 2
+
+check: $(VENV)/dev  ## style, types and the order of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/dev  ## speed, as ratios to the naive form in the same run
+	$(BIN)/python benchmarks/dueling.py
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) demo-results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,41 @@
+"""rankloop: optimise ranking systems online, as bandits.
+
+    import rankloop as rl
+
+Names load when first used, so that `import rankloop` is quick; the compiler comes with the first policy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankloop.environments import PreferenceMatrix
+    from rankloop.files import load
+    from rankloop.policies import Duel, MergeDTS, MergeRUCB
+    from rankloop.simulation import Result, plot, simulate
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "rankloop.environments": ["PreferenceMatrix"],
+    "rankloop.files": ["load"],
+    "rankloop.policies": ["Duel", "MergeDTS", "MergeRUCB"],
+    "rankloop.simulation": ["Result", "plot", "simulate"],
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = ["Duel", "MergeDTS", "MergeRUCB", "PreferenceMatrix", "Result", "load", "plot", "simulate"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'rankloop' has no attribute {name!r}")
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,124 @@
+"""The one place that touches the compiler.
+
+A policy or an environment keeps its state in a NamedTuple of arrays and registers compiled steps for that type with
+`step`. A loop marked `entry` calls the generic steps, and the compiler picks the implementation by the type of the
+state, so that one loop serves every policy in every environment at the speed of a loop written by hand.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from functools import cache, wraps
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+from numba.core import config
+from numba.extending import overload
+from numba.types import BaseNamedTuple
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# Division by zero gives inf or nan, as in NumPy: the check for it in every division costs more than the division.
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_UNUSED_CACHES_ARE_KEPT_FOR = 30 * 24 * 3600.0
+
+
+@cache
+def cache_directory() -> Path | None:
+    """Where compiled code is kept between processes, or None where no directory can be written.
+
+    Numba's cache only notices changes in the file of the loop itself, and a loop here compiles steps from many files.
+    The directory is therefore named after a hash of every source file of the package: an edited policy never runs
+    stale.
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        digest.update(str(path.relative_to(_PACKAGE)).encode())
+        digest.update(path.read_bytes())
+    home = os.environ.get("RANKLOOP_CACHE_DIR") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "rankloop"
+    )
+    directory = Path(home) / digest.hexdigest()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+        os.utime(directory)
+    except OSError:
+        return None
+    _remove_unused_caches(directory)
+    return directory
+
+
+def _remove_unused_caches(current: Path) -> None:
+    """Each edit of the package starts a new cache, so those of sources long gone are cleared away."""
+    oldest = time.time() - _UNUSED_CACHES_ARE_KEPT_FOR
+    for other in current.parent.iterdir():
+        try:
+            if other != current and other.is_dir() and other.stat().st_mtime < oldest:
+                shutil.rmtree(other, ignore_errors=True)
+        except OSError:
+            continue
+
+
+def compiled(function: Function) -> Function:
+    """Compile a helper that is only called from other compiled code (its machine code is cached with its caller's)."""
+    result: Function = numba.njit(**_OPTIONS)(function)
+    return result
+
+
+def inlined(function: Function) -> Function:
+    """Compile a helper into each of its callers: for what runs in every step.
+
+    A call passes every array of a state by value and counts its references, about 100 ns; inlined code does neither.
+    It is compiled anew at each place that calls it, so rare branches are better left to `compiled`.
+    """
+    result: Function = numba.njit(forceinline=True, **_OPTIONS)(function)
+    return result
+
+
+def entry(function: Function) -> Function:
+    """Compile a loop or step that Python calls, and keep its machine code between processes.
+
+    Steps of a policy defined outside this package are compiled anew in each process, since nothing tells the cache
+    when their source has changed.
+    """
+    directory = cache_directory()
+    if directory is None:
+        return compiled(function)
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(directory)
+    try:
+        cached = numba.njit(cache=True, **_OPTIONS)(function)
+    finally:
+        config.CACHE_DIR = before
+    uncached = numba.njit(**_OPTIONS)(function)
+
+    @wraps(function)
+    def call(*args: Any) -> Any:
+        foreign = any(isinstance(arg, tuple) and not type(arg).__module__.startswith("rankloop.") for arg in args)
+        return (uncached if foreign else cached)(*args)
+
+    return cast(Function, call)
+
+
+def step(generic: Callable[..., Any], state_type: type) -> Callable[[Function], Function]:
+    """Register a function as the compiled form of `generic` for states of one NamedTuple type."""
+
+    def register(function: Function) -> Function:
+        def implementation(state: Any, *_args: Any) -> Function | None:
+            matches = isinstance(state, BaseNamedTuple) and state.instance_class is state_type
+            return function if matches else None
+
+        overload(generic, strict=False, jit_options={"forceinline": True, **_OPTIONS})(implementation)
+        return function
+
+    return register

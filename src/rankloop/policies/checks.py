@@ -1,0 +1,39 @@
+"""Arguments that are refused, with what was wrong and with what value."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+
+def check_whole(name: str, value: Any, least: int) -> int:
+    """A whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
+    return int(value)
+
+
+def check_positive(name: str, value: Any) -> float:
+    """A positive, finite number."""
+    if not is_number(value) or not 0 < value < math.inf:
+        raise ValueError(f"{name} must be a positive number, not {value!r}")
+    return float(value)
+
+
+def check_between(name: str, value: Any, low: float, high: float) -> float:
+    """A number strictly between two others."""
+    if not is_number(value) or not low < value < high:
+        raise ValueError(f"{name} must lie between {low:g} and {high:g}, not be {value!r}")
+    return float(value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether the value is a real number, which True and False are not."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def is_index(value: Any, n: int) -> bool:
+    """Whether the value names one of n things counted from 0."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and 0 <= int(value) < n

@@ -1,0 +1,116 @@
+"""MergeRUCB: upper confidence bounds inside batches that are merged as arms drop out."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankloop.kernels import below, choose, learn, pick_largest, settled, step
+from rankloop.policies.dueling.merging import N_ALIVE, Batches, _MergePolicy, bonus, next_batch, note_rivalry
+
+
+class MergeRUCBState(NamedTuple):
+    rng: npt.NDArray[np.uint64]
+    wins: npt.NDArray[np.int64]
+    batches: Batches
+    score: npt.NDArray[np.float64]
+
+
+@step(choose, MergeRUCBState)
+def _choose(state: Any, items: Any, notes: Any) -> None:
+    batches = state.batches
+    b = next_batch(batches, state.wins)
+    size = batches.size[b]
+    batch = batches.order[batches.start[b] : batches.start[b] + size]
+    if size == 1:
+        items[0] = items[1] = batches.arm_of[batch[0]]
+        return
+    first = below(state.rng, size)
+    c = batch[first]
+    level = bonus(batches)
+    for x in range(size):
+        won = state.wins[batch[x], c]
+        duels = won + state.wins[c, batch[x]]
+        if x == first:
+            state.score[x] = -1.0
+        elif duels == 0:
+            state.score[x] = 2.0
+        else:
+            state.score[x] = won / duels + math.sqrt(level / duels)
+    items[0] = batches.arm_of[c]
+    items[1] = batches.arm_of[batch[pick_largest(state.rng, state.score, size)]]
+
+
+@step(learn, MergeRUCBState)
+def _learn(state: Any, items: Any, notes: Any, left_won: Any) -> None:
+    left, right = state.batches.slot_of[items[0]], state.batches.slot_of[items[1]]
+    if left == right:
+        return
+    if left_won:
+        state.wins[left, right] += 1
+    else:
+        state.wins[right, left] += 1
+    note_rivalry(state.batches, left, right)
+
+
+@step(settled, MergeRUCBState)
+def _settled(state: Any) -> Any:
+    return state.batches.counts[N_ALIVE] == 1
+
+
+class MergeRUCB(_MergePolicy):
+    """Finds the best of many rankers by optimism inside batches; the baseline that MergeDTS improves on.
+
+    In the batch whose turn it is, a random ranker duels the one that is most likely to beat it.
+
+    Parameters
+    ----------
+    n_arms
+        How many rankers there are.
+    alpha
+        Width of the confidence bounds. The default is the thesis' tuned value; theory wants more than 1/2.
+    batch_size
+        Rankers in a batch; theory wants at least 4.
+    c
+        Head start of the logarithm in the bounds. None computes it from `epsilon`.
+    epsilon
+        Probability with which the winner may be lost, in place of `c`; 0.01 where neither is given.
+    seed
+        Of the policy's own random numbers.
+
+    Examples
+    --------
+    >>> policy = MergeRUCB(n_arms=3, alpha=0.5, c=1, seed=0)
+    >>> while policy.winner is None:
+    ...     duel = policy.duel()
+    ...     policy.update(duel, winner=max(duel))  # the larger number always wins
+    >>> policy.winner
+    2
+
+    References
+    ----------
+    M. Zoghi, S. Whiteson, M. de Rijke. MergeRUCB: A Method for Large-Scale Online Ranker Evaluation. WSDM 2015.
+    """
+
+    examples = ({"n_arms": 8}, {"n_arms": 20, "alpha": 1.01, "batch_size": 4, "c": None, "epsilon": 0.1})
+
+    def __init__(
+        self,
+        n_arms: int,
+        *,
+        alpha: float = 0.8**6,
+        batch_size: int = 8,
+        c: float | None = 400_000,
+        epsilon: float | None = None,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(n_arms, alpha, batch_size, c, epsilon, seed)
+        self.state = MergeRUCBState(
+            rng=self._rng,
+            wins=np.zeros((n_arms, n_arms), np.int64),
+            batches=self._batches,
+            score=np.zeros(n_arms),
+        )

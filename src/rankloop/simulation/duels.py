@@ -1,0 +1,112 @@
+"""One run of a dueling policy against a preference matrix."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from rankloop.environments import PreferenceMatrix
+from rankloop.kernels import stream
+from rankloop.policies import DuelingPolicy
+from rankloop.policies.base import shuffled
+from rankloop.simulation.loop import answer_duel, run_duels
+from rankloop.simulation.result import Run
+
+SLICE_SECONDS = 0.1
+"""About how long compiled code runs before Python may report progress or stop."""
+
+
+class Duelist(Protocol):
+    """Anything that chooses duels and learns from them."""
+
+    def duel(self) -> Any:
+        """The two arms to compare next."""
+
+    def update(self, duel: Any, winner: int) -> None:
+        """Learn who won."""
+
+
+def check_problem(policy: Duelist, environment: PreferenceMatrix) -> None:
+    """Refuse a policy that was made for another number of arms."""
+    n_arms = getattr(policy, "n_arms", environment.n_arms)
+    if n_arms != environment.n_arms:
+        raise ValueError(f"the policy has {n_arms} arms, but the preference matrix {environment.n_arms}")
+
+
+def warm_up(policy: Duelist, environment: PreferenceMatrix) -> None:
+    """Compile the loop before the clock and the threads start."""
+    if isinstance(policy, DuelingPolicy):
+        run_duels(policy.fresh(0).state, environment.state, stream(0), 0, np.zeros(2))
+
+
+def play(
+    policy: Duelist,
+    environment: PreferenceMatrix,
+    run: int,
+    seed: int,
+    checkpoints: npt.NDArray[np.int64],
+    horizon: int,
+    report: Callable[[int], None],
+) -> Run:
+    """Run the policy from scratch, with its own random numbers and its own random names for the arms.
+
+    `report` is told of the steps done, about ten times a second, and may raise to end the run.
+    """
+    order = shuffled(stream(seed, run, 2), environment.n_arms)
+    problem = environment.relabelled(order)
+    rng = stream(seed, run, 1)
+    if isinstance(policy, DuelingPolicy):
+        player: Any = policy.fresh(int(stream(seed, run, 0)[0]))
+        play_steps = _compiled_steps
+    else:
+        player = copy.deepcopy(policy)
+        play_steps = _python_steps
+
+    begin = time.perf_counter()
+    regret = np.zeros(len(checkpoints))
+    total = np.zeros(2)
+    done = 0
+    slice_size = 64
+    settled_at = None
+    for k, target in enumerate([*checkpoints.tolist(), horizon]):
+        while done < target and settled_at is None:
+            n = min(slice_size, target - done)
+            slice_begin = time.perf_counter()
+            played = play_steps(player, problem, rng, n, total)
+            done += played
+            if played < n:
+                settled_at = done
+            elif n == slice_size:
+                slice_size = round(slice_size * min(8.0, SLICE_SECONDS / (time.perf_counter() - slice_begin))) + 1
+            report(played)
+        if k < len(checkpoints):
+            regret[k] = total[0] if settled_at is None else total[0] + total[1] * (target - settled_at)
+    report(horizon - done)
+    best = getattr(player, "best", None)
+    return Run(
+        records={"regret": regret},
+        best=-1 if best is None else int(order[best]),
+        failed=isinstance(player, DuelingPolicy) and all(player.eliminated(arm) for arm in problem.winners),
+        seconds=time.perf_counter() - begin,
+    )
+
+
+def _compiled_steps(player: Any, problem: PreferenceMatrix, rng: Any, n_steps: int, total: Any) -> int:
+    return run_duels(player.state, problem.state, rng, n_steps, total)
+
+
+def _python_steps(player: Any, problem: PreferenceMatrix, rng: Any, n_steps: int, total: Any) -> int:
+    for _ in range(n_steps):
+        duel = player.duel()
+        left, right = duel
+        if not (0 <= left < problem.n_arms and 0 <= right < problem.n_arms):
+            raise ValueError(f"the policy chose the duel {duel!r}, but arms go from 0 to {problem.n_arms - 1}")
+        total[0] += problem.regret(left, right)
+        left_won = answer_duel(problem.state, rng, np.array([left, right]))
+        player.update(duel, left if left_won else right)
+    return n_steps

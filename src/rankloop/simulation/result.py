@@ -1,0 +1,148 @@
+"""What a simulation leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankloop.storage import read_archive, write_archive
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run: what was recorded at each checkpoint, and how it ended."""
+
+    records: Mapping[str, Floats]
+    best: int
+    failed: bool
+    seconds: float
+
+
+@dataclass
+class Result:
+    """The runs of one policy in one environment, recorded at checkpoints.
+
+    `setting` says what was simulated; results of the same setting and different runs can be put together.
+
+    >>> run = Run({"regret": np.array([1.0, 4.0])}, best=3, failed=False, seconds=0.1)
+    >>> result = Result({"policy": "MergeDTS"}, np.array([10, 100]), {0: run, 1: run})
+    >>> result.regret
+    array([[1., 4.],
+           [1., 4.]])
+    >>> print(result)
+    MergeDTS: regret 4 ± 0 after 100 steps, 2 runs
+    """
+
+    setting: dict[str, Any]
+    steps: npt.NDArray[np.int64]
+    finished: dict[int, Run] = field(default_factory=dict)
+    interrupted: bool = False
+
+    @property
+    def policy(self) -> str:
+        """The name of the policy, as tables and plots show it."""
+        return str(self.setting["policy"])
+
+    @property
+    def environment(self) -> str:
+        """The name of the environment."""
+        return str(self.setting.get("environment", ""))
+
+    def record(self, name: str) -> Floats:
+        """What was recorded under a name, one row a run, one column a checkpoint."""
+        rows = [run.records[name] for _, run in sorted(self.finished.items())]
+        return np.array(rows).reshape(len(rows), len(self.steps))
+
+    @property
+    def regret(self) -> Floats:
+        """Cumulative regret, one row a run, one column a checkpoint."""
+        return self.record("regret")
+
+    @property
+    def best(self) -> npt.NDArray[np.int64]:
+        """The arm that each run believed best at its end, as the environment counts them; -1 where it won't say."""
+        return np.array([run.best for _, run in sorted(self.finished.items())], np.int64)
+
+    @property
+    def failures(self) -> npt.NDArray[np.bool_]:
+        """Whether each run eliminated the winner."""
+        return np.array([run.failed for _, run in sorted(self.finished.items())], np.bool_)
+
+    @property
+    def seconds(self) -> Floats:
+        """How long each run took, compilation left out."""
+        return np.array([run.seconds for _, run in sorted(self.finished.items())])
+
+    def mean(self, name: str = "regret") -> Floats:
+        """The mean over runs at each checkpoint."""
+        return self.record(name).mean(axis=0)
+
+    def standard_error(self, name: str = "regret") -> Floats:
+        """The standard error of that mean; 0 for a single run."""
+        record = self.record(name)
+        if len(record) < 2:
+            return np.zeros(len(self.steps))
+        return record.std(axis=0, ddof=1) / np.sqrt(len(record))
+
+    def summary(self) -> list[dict[str, float]]:
+        """One row a checkpoint: steps, mean and standard error of the regret."""
+        rows = zip(self.steps.tolist(), self.mean().tolist(), self.standard_error().tolist(), strict=True)
+        return [{"steps": steps, "mean": mean, "standard_error": error} for steps, mean, error in rows]
+
+    def __str__(self) -> str:
+        if not self.finished:
+            return f"{self.policy}: no finished run"
+        mean, error = self.mean()[-1], self.standard_error()[-1]
+        runs = f"{len(self.finished)} run{'s' * (len(self.finished) != 1)}"
+        return f"{self.policy}: regret {mean:,.4g} ± {error:,.2g} after {self.steps[-1]:,} steps, {runs}"
+
+    def save(self, path: str | Path) -> None:
+        """Write the result to one file."""
+        runs = sorted(self.finished)
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "steps": self.steps,
+            "runs": np.array(runs, np.int64),
+            "best": self.best,
+            "failures": self.failures,
+            "seconds": self.seconds,
+        }
+        for name in self.finished[runs[0]].records if runs else ():
+            arrays[f"record.{name}"] = self.record(name)
+        write_archive(path, "result", {"setting": self.setting, "interrupted": self.interrupted}, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Result:
+        """Read a result written by `save`."""
+        header, arrays = read_archive(path, "result")
+        records = {key.partition(".")[2]: value for key, value in arrays.items() if key.startswith("record.")}
+        finished = {
+            int(run): Run(
+                records={name: record[row] for name, record in records.items()},
+                best=int(arrays["best"][row]),
+                failed=bool(arrays["failures"][row]),
+                seconds=float(arrays["seconds"][row]),
+            )
+            for row, run in enumerate(arrays["runs"])
+        }
+        return cls(header["setting"], arrays["steps"], finished, header["interrupted"])
+
+    def plot(self, *, log: bool = True, record: str = "regret") -> Figure:
+        """The mean over runs against time, with a band of one standard error, as a matplotlib figure."""
+        return plot([self], log=log, record=record)
+
+
+def plot(results: Iterable[Result], *, log: bool = True, record: str = "regret", title: str | None = None) -> Figure:
+    """Several results in one picture, on logarithmic or linear axes; returns the matplotlib figure."""
+    from rankloop.simulation.plots import plot_results
+
+    return plot_results(list(results), log=log, record=record, title=title)

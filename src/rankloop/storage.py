@@ -1,0 +1,81 @@
+"""One file format for everything that is saved: a zip of arrays with a JSON header, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+FORMAT_VERSION = 1
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[IO[bytes]]:
+    """Write a file that appears under its name only once it is complete."""
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def write_archive(
+    path: str | Path, kind: str, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
+) -> None:
+    """Write a header that JSON can hold and named arrays to one file."""
+    text = json.dumps({"rankloop": kind, "format": FORMAT_VERSION, **header}, default=_plain)
+    with replacing(path) as file:
+        named: dict[str, Any] = {"header": np.frombuffer(text.encode(), np.uint8), **arrays}
+        np.savez_compressed(file, **named)
+
+
+def read_archive(path: str | Path, kind: str | None = None) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """Read a file of `write_archive`, refusing what is damaged, of another kind or of another format version."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        header = json.loads(arrays.pop("header").tobytes())
+        found, version = header["rankloop"], header["format"]
+    except FileNotFoundError:
+        raise ValueError(f"no file {path}") from None
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+    ) as error:
+        raise ValueError(f"{path} is damaged or was not written by rankloop ({error})") from None
+    if version != FORMAT_VERSION:
+        raise ValueError(
+            f"{path} has format version {version!r}, this rankloop reads version {FORMAT_VERSION}: "
+            "use the rankloop that wrote it, or save it anew"
+        )
+    if kind is not None and found != kind:
+        raise ValueError(f"{path} holds a {found}, not a {kind}")
+    return header, arrays
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
