@@ -149,7 +149,7 @@ def test_answers_follow_the_matrix() -> None:
         def duel(self) -> tuple[int, int]:
             return 0, 1
 
-        def update(self, duel: tuple[int, int], winner: int) -> None:
+        def update(self, _duel: tuple[int, int], winner: int) -> None:
             outcomes.append(winner)
 
     for run in range(2):
@@ -348,7 +348,7 @@ def test_ctrl_c_stops_long_runs_at_once() -> None:
 
 def test_an_error_in_a_run_stops_the_others() -> None:
     class Failing(Slow):
-        def update(self, duel: tuple[int, int], winner: int) -> None:
+        def update(self, _duel: tuple[int, int], _winner: int) -> None:
             raise RuntimeError("broken")
 
     with pytest.raises(RuntimeError, match="broken"):
