@@ -48,7 +48,8 @@ def write_archive(
 def read_archive(path: str | Path, kind: str | None = None) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """Read a file of `write_archive`, refusing what is damaged, of another kind or of another format version."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # NumPy leaves files open that it cannot read.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         header = json.loads(arrays.pop("header").tobytes())
         found, version = header["rankloop"], header["format"]
