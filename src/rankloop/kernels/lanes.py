@@ -20,7 +20,8 @@ def lanes(rng: Stream, n: int) -> Lanes:
     >>> lanes(stream(7), 3).shape
     (2, 3)
     """
-    return np.random.SeedSequence(rng.tolist()).generate_state(2 * n, np.uint64).reshape(2, n)
+    words = np.random.SeedSequence(rng.tolist()).generate_state(2 * n, np.uint64)
+    return np.asarray(words, np.uint64).reshape(2, n)
 
 
 @compiled

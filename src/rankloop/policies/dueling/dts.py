@@ -56,7 +56,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 @inlined
 def _first(state: Any) -> int:
     """Of the arms that the fewest others beat beyond doubt, the one that wins most of a sampled tournament."""
-    beaten_by, score = state.defeats.count, state.score
+    beaten_by, score = state.defeats.beaten_by, state.score
     n_arms = len(score)
     least = beaten_by[0]
     for i in range(n_arms):

@@ -24,12 +24,12 @@ UNSEEN = -1.0
 class Defeats(NamedTuple):
     """Arm i is beaten by j beyond doubt, u_ij < 1/2, as long as t <= until[i, j].
 
-    `count[i]` says by how many, and `wake[i]` when the next of them stops (it may be too early, never too late);
+    `beaten_by[i]` says by how many, and `wake[i]` when the next of them stops (it may be too early, never too late);
     the last entry of `wake` is the smallest of all others.
     """
 
     until: npt.NDArray[np.float64]
-    count: npt.NDArray[np.int64]
+    beaten_by: npt.NDArray[np.int64]
     wake: npt.NDArray[np.float64]
     observed: npt.NDArray[np.int64]
     alpha: float
@@ -44,11 +44,11 @@ def time_of(defeats: Any) -> int:
 @inlined
 def note_duel(defeats: Any, wins: Any, left: int, right: int) -> None:
     """Bring the counts up to date after a duel whose outcome `wins` already holds."""
-    until, count, wake = defeats.until, defeats.count, defeats.wake
+    until, beaten_by, wake = defeats.until, defeats.beaten_by, defeats.wake
     defeats.observed[0] += 1
     t = time_of(defeats)
-    if wake[len(count)] < t:
-        count_again(until, count, wake, t)
+    if wake[len(beaten_by)] < t:
+        count_again(until, beaten_by, wake, t)
     if left == right:
         return
     one, other = left, right
@@ -59,27 +59,27 @@ def note_duel(defeats: Any, wins: Any, left: int, right: int) -> None:
         if lead > 0:
             now = math.exp(0.25 * lead * lead / (defeats.alpha * (wins[one, other] + wins[other, one])))
         until[one, other] = now
-        count[one] += int(now >= t) - int(before >= t)
+        beaten_by[one] += int(now >= t) - int(before >= t)
         if now >= t:
             wake[one] = min(wake[one], now)
-            wake[len(count)] = min(wake[len(count)], now)
+            wake[len(beaten_by)] = min(wake[len(beaten_by)], now)
         one, other = right, left
 
 
 @compiled
-def count_again(until: Any, count: Any, wake: Any, t: int) -> None:
+def count_again(until: Any, beaten_by: Any, wake: Any, t: int) -> None:
     """Count those who beat an arm, for each arm at which one of them may have stopped to."""
-    n_arms = len(count)
+    n_arms = len(beaten_by)
     earliest = math.inf
     for i in range(n_arms):
         if wake[i] < t:
-            beaten_by = 0
+            n_winners = 0
             first = math.inf
             for j in range(n_arms):
                 if until[i, j] >= t:
-                    beaten_by += 1
+                    n_winners += 1
                     first = min(first, until[i, j])
-            count[i] = beaten_by
+            beaten_by[i] = n_winners
             wake[i] = first
         earliest = min(earliest, wake[i])
     wake[n_arms] = earliest
@@ -93,7 +93,7 @@ class _OptimisticPolicy(DuelingPolicy):
         self.alpha = check_positive("alpha", alpha)
         self._defeats = Defeats(
             until=np.full((self.n_arms, self.n_arms), UNSEEN),
-            count=np.zeros(self.n_arms, np.int64),
+            beaten_by=np.zeros(self.n_arms, np.int64),
             wake=np.full(self.n_arms + 1, np.inf),
             observed=np.zeros(1, np.int64),
             alpha=self.alpha,

@@ -20,6 +20,7 @@ ITSELF = np.nextafter(0.5, 0.0)
 class RUCBState(NamedTuple):
     rng: npt.NDArray[np.uint64]
     wins: npt.NDArray[np.int64]
+    duels: npt.NDArray[np.int64]
     defeats: Defeats
     hypothesis: npt.NDArray[np.int64]
     score: npt.NDArray[np.float64]
@@ -28,11 +29,11 @@ class RUCBState(NamedTuple):
 @step(choose, RUCBState)
 def _choose(state: Any, items: Any, notes: Any) -> None:
     n_arms = len(state.score)
-    c = _first(state.rng, state.defeats.count, state.hypothesis)
+    c = _first(state.rng, state.defeats.beaten_by, state.hypothesis)
     level = state.defeats.alpha * math.log(time_of(state.defeats))
     for j in range(n_arms):
-        won = state.wins[j, c]
-        duels = won + state.wins[c, j]
+        duels = state.duels[c, j]  # and not the sum of wins[c, j] and wins[j, c], which lie far apart in memory
+        won = duels - state.wins[c, j]
         state.score[j] = 2.0 if duels == 0 else won / duels + math.sqrt(level / duels)
     state.score[c] = ITSELF
     items[0] = c
@@ -73,6 +74,8 @@ def _first(rng: Any, beaten_by: Any, hypothesis: Any) -> int:
 def _learn(state: Any, items: Any, notes: Any, left_won: Any) -> None:
     left, right = items[0], items[1]
     if left != right:
+        state.duels[left, right] += 1
+        state.duels[right, left] += 1
         if left_won:
             state.wins[left, right] += 1
         else:
@@ -123,6 +126,7 @@ class RUCB(_OptimisticPolicy):
         self.state = RUCBState(
             rng=new_stream(seed),
             wins=np.zeros((self.n_arms, self.n_arms), np.int64),
+            duels=np.zeros((self.n_arms, self.n_arms), np.int64),
             defeats=self._defeats,
             hypothesis=np.array([NOBODY]),
             score=np.zeros(self.n_arms),
