@@ -68,3 +68,46 @@ def draw_pair_below(rng: Any, a: int, b: int, limit: float, log_up: float, log_d
         return min(limit, beta(rng, a + 1.0, b + 1.0))
     density = 2.0 * (b + 1) * mass * math.exp(a * log_up + b * log_down)
     return draw_below(rng, a, b, limit, density)
+
+
+@compiled
+def draw_lower_half(rng: Any, a: int, b: int, chance: float) -> float:
+    """A draw from Beta(a + 1, b + 1), known to be below 1/2, which has the probability `chance`."""
+    if chance > 0.2 or a <= b:
+        while True:
+            x = beta(rng, a + 1.0, b + 1.0)
+            if x < 0.5:
+                return x
+    slope = 2.0 * (a - b)
+    while True:  # the exponential of `draw_below`: here it is known that the draw falls under it
+        step = math.log(1.0 - uniform(rng)) / slope
+        x = 0.5 + step
+        if 0.0 < x < 0.5:
+            accept = a * math.log(2.0 * x) + b * math.log(2.0 * (1.0 - x)) - slope * step
+            if math.log(1.0 - uniform(rng)) < accept:
+                return x
+
+
+@compiled
+def draw_below_given_half(
+    rng: Any, a: int, b: int, limit: float, log_up: float, log_down: float, mass: float, q: float, chance: float
+) -> float:
+    """`draw_pair_below` for a limit of at most 1/2, if a uniform number q < chance = P(draw < 1/2) is known.
+
+    It has told already that the draw is below 1/2. Where the exponential holds no more than that probability, q also
+    tells whether the draw falls under it.
+    """
+    rising = a * (1.0 - limit) - b * limit
+    if rising > 0.0:
+        slope = rising / (limit * (1.0 - limit))
+        density = 2.0 * (b + 1) * mass * math.exp(a * log_up + b * log_down)
+        if density <= slope * chance:
+            if q * slope >= density:
+                return limit
+            step = math.log(1.0 - uniform(rng)) / slope
+            x = limit + step
+            if x <= 0.0:
+                return limit
+            accept = a * math.log(x / limit) + b * math.log((1.0 - x) / (1.0 - limit)) - slope * step
+            return x if math.log(1.0 - uniform(rng)) < accept else limit
+    return min(limit, draw_lower_half(rng, a, b, chance))
