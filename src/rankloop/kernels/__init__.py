@@ -1,11 +1,20 @@
 """Compiled steps and random draws: the floor that everything else stands on."""
 
 from rankloop.kernels.compiler import cache_directory, compiled, entry, inlined, step
-from rankloop.kernels.posterior import draw_below, draw_pair_below, record_win
+from rankloop.kernels.posterior import (
+    Rates,
+    draw_below,
+    draw_pair_below,
+    no_rates,
+    pick_sampled_best,
+    record_outcome,
+    record_win,
+)
 from rankloop.kernels.random import Stream, below, beta, next_word, pick_largest, shuffle, stream, uniform
 from rankloop.kernels.steps import choose, learn, regret, respond, settled
 
 __all__ = [
+    "Rates",
     "Stream",
     "below",
     "beta",
@@ -18,7 +27,10 @@ __all__ = [
     "inlined",
     "learn",
     "next_word",
+    "no_rates",
     "pick_largest",
+    "pick_sampled_best",
+    "record_outcome",
     "record_win",
     "regret",
     "respond",

@@ -3,5 +3,9 @@
 from rankloop.policies.dueling.base import Duel, DuelingPolicy
 from rankloop.policies.dueling.merge_dts import MergeDTS
 from rankloop.policies.dueling.merge_rucb import MergeRUCB
+from rankloop.policies.dueling.rex3 import REX3
+from rankloop.policies.dueling.rmed1 import RMED1
+from rankloop.policies.dueling.self_sparring import SelfSparring
+from rankloop.policies.dueling.sparring import Sparring
 
-__all__ = ["Duel", "DuelingPolicy", "MergeDTS", "MergeRUCB"]
+__all__ = ["REX3", "RMED1", "Duel", "DuelingPolicy", "MergeDTS", "MergeRUCB", "SelfSparring", "Sparring"]
