@@ -10,7 +10,7 @@ import numpy as np
 
 @numba.njit
 def run(preferences, horizon, seed, alpha=0.8**7):
-    np.random.seed(seed)  # noqa: NPY002
+    np.random.seed(seed)
     K = len(preferences)
     loss = losses(preferences)
     w = np.zeros((K, K))
@@ -37,7 +37,7 @@ def run(preferences, horizon, seed, alpha=0.8**7):
 
         for i in range(K):
             for j in range(i + 1, K):
-                theta[i, j] = np.random.beta(w[i, j] + 1, w[j, i] + 1)  # noqa: NPY002
+                theta[i, j] = np.random.beta(w[i, j] + 1, w[j, i] + 1)
                 theta[j, i] = 1 - theta[i, j]
         score = np.full(K, -1.0)
         for i in range(K):
@@ -51,11 +51,11 @@ def run(preferences, horizon, seed, alpha=0.8**7):
         phi = np.full(K, -1.0)
         for j in range(K):
             if lower[j, c] <= 0.5:
-                phi[j] = 0.5 if j == c else np.random.beta(w[j, c] + 1, w[c, j] + 1)  # noqa: NPY002
+                phi[j] = 0.5 if j == c else np.random.beta(w[j, c] + 1, w[c, j] + 1)
         d = largest(phi)
 
         regret += (loss[c] + loss[d]) / 2
-        if np.random.random() < preferences[c, d]:  # noqa: NPY002
+        if np.random.random() < preferences[c, d]:
             w[c, d] += c != d
         else:
             w[d, c] += c != d
@@ -80,4 +80,4 @@ def losses(preferences):
 def largest(values):
     """The index of the largest value, ties broken at random."""
     tied = np.flatnonzero(values == values.max())
-    return tied[np.random.randint(len(tied))]  # noqa: NPY002
+    return tied[np.random.randint(len(tied))]

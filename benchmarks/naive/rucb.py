@@ -12,7 +12,7 @@ from naive.dts import largest, losses
 
 @numba.njit
 def run(preferences, horizon, seed, alpha=0.51):
-    np.random.seed(seed)  # noqa: NPY002
+    np.random.seed(seed)
     K = len(preferences)
     loss = losses(preferences)
     w = np.zeros((K, K))
@@ -37,10 +37,10 @@ def run(preferences, horizon, seed, alpha=0.51):
         if B >= 0 and not C[B]:
             B = -1
         if C.sum() == 0:
-            c = np.random.randint(K)  # noqa: NPY002
+            c = np.random.randint(K)
         elif C.sum() == 1:
             c = B = C.argmax()
-        elif B >= 0 and np.random.random() < 0.5:  # noqa: NPY002
+        elif B >= 0 and np.random.random() < 0.5:
             c = B
         else:
             if B >= 0:
@@ -54,7 +54,7 @@ def run(preferences, horizon, seed, alpha=0.51):
             d = largest(bound)
 
         regret += (loss[c] + loss[d]) / 2
-        if np.random.random() < preferences[c, d]:  # noqa: NPY002
+        if np.random.random() < preferences[c, d]:
             w[c, d] += c != d
         else:
             w[d, c] += c != d

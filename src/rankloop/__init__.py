@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankloop.environments import PreferenceMatrix
     from rankloop.files import load
-    from rankloop.policies import DTS, RUCB, Duel, MergeDTS, MergeRUCB
+    from rankloop.policies import DTS, REX3, RMED1, RUCB, Duel, MergeDTS, MergeRUCB, SelfSparring, Sparring
     from rankloop.simulation import Result, plot, simulate
 
 __version__ = "0.1.0"
@@ -21,12 +21,27 @@ __version__ = "0.1.0"
 _HOME = {
     "rankloop.environments": ["PreferenceMatrix"],
     "rankloop.files": ["load"],
-    "rankloop.policies": ["DTS", "RUCB", "Duel", "MergeDTS", "MergeRUCB"],
+    "rankloop.policies": ["DTS", "Duel", "MergeDTS", "MergeRUCB", "REX3", "RMED1", "RUCB", "SelfSparring", "Sparring"],
     "rankloop.simulation": ["Result", "plot", "simulate"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
-__all__ = ["DTS", "RUCB", "Duel", "MergeDTS", "MergeRUCB", "PreferenceMatrix", "Result", "load", "plot", "simulate"]
+__all__ = [
+    "DTS",
+    "REX3",
+    "RMED1",
+    "RUCB",
+    "Duel",
+    "MergeDTS",
+    "MergeRUCB",
+    "PreferenceMatrix",
+    "Result",
+    "SelfSparring",
+    "Sparring",
+    "load",
+    "plot",
+    "simulate",
+]
 
 
 def __getattr__(name: str) -> Any:

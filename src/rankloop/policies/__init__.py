@@ -1,6 +1,30 @@
 """Policies: what to show next, and what to learn from the answer. One policy, one module."""
 
 from rankloop.policies.base import Policy, load_policy
-from rankloop.policies.dueling import DTS, RUCB, Duel, DuelingPolicy, MergeDTS, MergeRUCB
+from rankloop.policies.dueling import (
+    DTS,
+    REX3,
+    RMED1,
+    RUCB,
+    Duel,
+    DuelingPolicy,
+    MergeDTS,
+    MergeRUCB,
+    SelfSparring,
+    Sparring,
+)
 
-__all__ = ["DTS", "RUCB", "Duel", "DuelingPolicy", "MergeDTS", "MergeRUCB", "Policy", "load_policy"]
+__all__ = [
+    "DTS",
+    "REX3",
+    "RMED1",
+    "RUCB",
+    "Duel",
+    "DuelingPolicy",
+    "MergeDTS",
+    "MergeRUCB",
+    "Policy",
+    "SelfSparring",
+    "Sparring",
+    "load_policy",
+]
