@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -444,3 +445,18 @@ def test_mean_and_standard_error() -> None:
     assert result.summary()[1] == {"steps": 10, "mean": 6.0, "standard_error": pytest.approx(4 / np.sqrt(3))}
     single = rl.Result({"policy": "X"}, np.array([5, 10]), {0: runs[0]})
     assert single.standard_error().tolist() == [0, 0]
+
+
+def test_an_interrupt_just_after_a_file_got_its_name_is_only_an_interrupt(tmp_path: Path, monkeypatch) -> None:
+    real = os.replace
+
+    def interrupted(source: str, target: str) -> None:
+        real(source, target)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    result = rl.simulate(rl.MergeDTS(3), EASY, horizon=10)
+    with pytest.raises(KeyboardInterrupt):
+        result.save(tmp_path / "result.npz")
+    assert [path.name for path in tmp_path.iterdir()] == ["result.npz"]
+    assert len(rl.Result.load(tmp_path / "result.npz").finished) == 1

@@ -106,7 +106,7 @@ def demo(
                 board.finish(result)
                 results.append(result)
             facts = {**part.facts, "duels a run": f"{n_steps:,}", "runs": f"{n_runs:,}"}
-            sections.append(Section(part.title, part.text, results, facts))
+            sections.append(Section(part.title, part.text, results, facts, log=False))
     report = out / "index.html"
     with refusing("cannot write the report"):
         out.mkdir(parents=True, exist_ok=True)
