@@ -103,6 +103,8 @@ def draw_below_given_half(
     It has told already that the draw is below 1/2. Where the exponential holds no more than that probability, q also
     tells whether the draw falls under it.
     """
+    if a == 0:  # the distribution function can be inverted
+        return limit if q >= (b + 1) * limit else min(limit, -math.expm1(math.log1p(-q) / (b + 1)))
     rising = a * (1.0 - limit) - b * limit
     if rising > 0.0:
         slope = rising / (limit * (1.0 - limit))
