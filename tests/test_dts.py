@@ -76,6 +76,18 @@ def test_chooses_so_with_few_arms_too(n_arms: int) -> None:
     assert stats.chi2_contingency(table).pvalue > 1e-4
 
 
+def test_never_duels_an_arm_that_surely_beats_the_first() -> None:
+    """In a circle each arm has one such opponent; against the other it would lose, so that it duels itself at times."""
+    w = [[0, 9, 1], [1, 0, 9], [9, 1, 0]]
+    fast = with_counts(rl.DTS(3, alpha=0.1, seed=1), w)
+    slow = dts.DTS(3, 0.1, seed=1)
+    slow.w, slow.t = w, 31
+    assert slow.candidates() == [0, 1, 2]
+    allowed = {(c, d) for c in range(3) for d in range(3) if slow.l(d, c) <= 0.5}
+    assert len(allowed) == 6
+    assert {tuple(fast.duel()) for _ in range(20_000)} == allowed
+
+
 def test_has_the_pseudo_codes_regret() -> None:
     """The means of many runs differ by less than four standard errors (false alarms: 1 in 15,000)."""
     n_arms, horizon = 6, 1000
