@@ -31,6 +31,10 @@ FEW = 6
 """A tournament of one in so many arms is cheaper sampled by itself than as a part of the tournament of all."""
 
 
+MOST_ARMS = 65_534
+"""Tournaments are scored in 16 bits."""
+
+
 class DTSState(NamedTuple):
     """`odds[i, j]`, for i < j, are the first 16 bits of P(theta_ij > 1/2), which is `above[i, j]`."""
 
@@ -236,6 +240,8 @@ class DTS(_OptimisticPolicy):
 
     def __init__(self, n_arms: int, *, alpha: float = 0.8**7, seed: int | None = None) -> None:
         super().__init__(n_arms, alpha)
+        if n_arms > MOST_ARMS:
+            raise ValueError(f"n_arms = {n_arms} is more than the {MOST_ARMS} that DTS can hold: take MergeDTS")
         rng = new_stream(seed)
         square = (self.n_arms, self.n_arms)
         n_words = (self.n_arms + 3) // 4
