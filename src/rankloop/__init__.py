@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankloop.environments import PreferenceMatrix
+    from rankloop.environments import CascadeModel, DependentClickModel, PositionBasedModel, PreferenceMatrix
     from rankloop.files import load
     from rankloop.policies import Duel, MergeDTS, MergeRUCB
     from rankloop.simulation import Result, plot, simulate
@@ -19,14 +19,26 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "rankloop.environments": ["PreferenceMatrix"],
+    "rankloop.environments": ["CascadeModel", "DependentClickModel", "PositionBasedModel", "PreferenceMatrix"],
     "rankloop.files": ["load"],
     "rankloop.policies": ["Duel", "MergeDTS", "MergeRUCB"],
     "rankloop.simulation": ["Result", "plot", "simulate"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
-__all__ = ["Duel", "MergeDTS", "MergeRUCB", "PreferenceMatrix", "Result", "load", "plot", "simulate"]
+__all__ = [
+    "CascadeModel",
+    "DependentClickModel",
+    "Duel",
+    "MergeDTS",
+    "MergeRUCB",
+    "PositionBasedModel",
+    "PreferenceMatrix",
+    "Result",
+    "load",
+    "plot",
+    "simulate",
+]
 
 
 def __getattr__(name: str) -> Any:
