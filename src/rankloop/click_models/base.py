@@ -138,8 +138,15 @@ class ClickModel:
             p = _of_outcome(self._marginals(lists), clicks)
             surprise -= weight @ (np.log2(p) * (lists >= 0))
             shown += weight @ (lists >= 0)
-        by_position = 2 ** (surprise / shown)
+        by_position = 2 ** (surprise[shown > 0] / shown[shown > 0])
         return Perplexity(float(by_position.mean()), by_position.tolist())
+
+    def known_share(self, log: Log) -> float:
+        """The share of the items shown in a log that the model knows for their query."""
+        sessions = self._sessions(log)
+        shown = sessions.list_count @ (sessions.lists >= 0)
+        unknown = sessions.list_count @ (sessions.lists == len(self.pairs))
+        return 1 - float(unknown.sum() / shown.sum())
 
     def draw(self, log: Log, *, seed: int | None = None) -> npt.NDArray[np.uint8]:
         """New clicks for every session of a log, in its order."""

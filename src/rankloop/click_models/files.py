@@ -166,7 +166,7 @@ def _entries(header: dict[str, Any], entries: list[Any], path: str) -> list[Quer
 def _entry(entry: Any, where: str) -> QueryModel:
     if not isinstance(entry, dict) or not isinstance(entry.get("query"), str | int):
         raise ValueError(f"{where} has no name under 'query'")
-    parameters = {name: _parameters(entry[name], name, where) for name in ClickModel.known if name in entry}
+    parameters = {name: _parameters(entry[name], name, where) for name in entry if name in ClickModel.known}
     if not parameters:
         raise ValueError(f"{where} has none of the models {', '.join(sorted(ClickModel.known))}")
     sizes = {len(own[p]) for name, own in parameters.items() for p in ClickModel.known[name].pair_parameters}

@@ -98,6 +98,9 @@ class ClickLog:
                 f"queries, items and clicks must have shapes (n,), (n, k) and (n, k), "
                 f"not {queries.shape}, {items.shape} and {clicks.shape}"
             )
+        if items.shape[1] and not (items[:, -1] >= 0).any():
+            width = int((items >= 0).any(axis=0).sum())
+            items, clicks = np.ascontiguousarray(items[:, :width]), np.ascontiguousarray(clicks[:, :width])
         self.queries = queries
         self.items = items
         self.clicks = clicks

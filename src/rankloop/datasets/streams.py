@@ -12,14 +12,13 @@ from typing import IO, cast
 def open_bytes(path: Path) -> IO[bytes]:
     """Open a file to read its bytes, through gzip where it is packed."""
     try:
-        file = open(path, "rb")  # noqa: SIM115 (the caller closes it)
-        packed = file.read(2) == b"\x1f\x8b"
-        file.seek(0)
+        with open(path, "rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        return cast(IO[bytes], gzip.open(path)) if packed else open(path, "rb")
     except FileNotFoundError:
         raise ValueError(f"no file {path}") from None
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror})") from None
-    return cast(IO[bytes], gzip.GzipFile(fileobj=file)) if packed else file
 
 
 def blocks_of_lines(path: Path, size: int = 1 << 20) -> Iterator[bytes]:

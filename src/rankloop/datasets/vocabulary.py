@@ -54,7 +54,7 @@ def item_code(text: Any, begin: int, end: int, add: bool, table: Any, names: Any
             if not 48 <= text[i] <= 57:
                 value = -1
                 break
-            value = 10 * value + np.int64(text[i]) - 48
+            value = 10 * value + int(text[i]) - 48
         if value >= 0:
             return value
     number = intern(text, begin, end, add, table, names, offsets, counts)
