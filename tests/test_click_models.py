@@ -320,7 +320,7 @@ def test_perplexity_is_the_mean_over_positions() -> None:
 def test_perplexity_is_not_worse_than_that_of_the_usual_estimators(share) -> None:
     early, late = read_yandex(SAMPLE).split(share)
     usual, test = slow.UsualEstimators(as_sessions(early)), as_sessions(late)
-    for kind, predict in ((cm.DCM, usual.dcm), (cm.SDBN, usual.sdbn), (cm.PBM, usual.fit_pbm())):
+    for kind, predict in ((cm.DCM, usual.dcm), (cm.SDBN, usual.sdbn), (cm.PBM, usual.fit_pbm(50))):
         ours = kind.fit(early).perplexity(late).overall
         assert ours <= slow.perplexity(predict, test), kind.__name__
         assert ours == pytest.approx(slow.perplexity(kind.fit(early).click_probabilities, test))

@@ -91,7 +91,7 @@ def count_to_last_click(sessions: Sequence[Session]) -> tuple[dict, dict, dict, 
 
 
 class UsualEstimators:
-    """The estimators that are customary: every count starts from 1 of 2, and in EM from 1 of 5, for 5 iterations."""
+    """The estimators that are customary: every count starts from 1 of 2, and in EM from 1 of 5."""
 
     def __init__(self, sessions: Sequence[Session]) -> None:
         self.sessions = sessions
@@ -116,14 +116,14 @@ class UsualEstimators:
             examined *= 1 - a * s
         return result
 
-    def fit_pbm(self) -> Callable[[str, Sequence[str]], list[float]]:
+    def fit_pbm(self, iterations: int) -> Callable[[str, Sequence[str]], list[float]]:
         cells: dict[tuple[str, str, int], list[int]] = defaultdict(lambda: [0, 0])
         for query, items, clicks in self.sessions:
             for k, (item, click) in enumerate(zip(items, clicks, strict=True)):
                 cells[query, item, k][click] += 1
         attraction: dict[tuple[str, str], float] = {}
         examination: dict[int, float] = {}
-        for _ in range(5):
+        for _ in range(iterations):
             a_counts, e_counts = defaultdict(lambda: [1.0, 5.0]), defaultdict(lambda: [1.0, 5.0])
             for (query, item, k), (skips, clicks) in cells.items():
                 a, e = attraction.get((query, item), 0.2), examination.get(k, 0.2)

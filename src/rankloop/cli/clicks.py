@@ -41,7 +41,7 @@ def fit(
     min_items: Annotated[int, typer.Option(help="With --queries: only queries that show this many items.")] = 10,
     smoothing: Annotated[float, typer.Option(help="Pseudo-observations added to those of each parameter.")] = 5.0,
     exact: Annotated[bool, typer.Option("--exact", help="Fit DCM and SDBN by EM instead of counting.")] = False,
-    tolerance: Annotated[float, typer.Option(help="EM ends when it gains less log-likelihood a session.")] = 1e-5,
+    tolerance: Annotated[float, typer.Option(help="EM ends when it gains less log-likelihood a session.")] = 1e-6,
     max_iterations: Annotated[int, typer.Option(help="EM ends after this many iterations anyway.")] = 500,
     events: EventsOption = None,
     positions: PositionsOption = 10,

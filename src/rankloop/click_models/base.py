@@ -70,7 +70,7 @@ class ClickModel:
         *,
         smoothing: float = 5.0,
         exact: bool = False,
-        tolerance: float = 1e-5,
+        tolerance: float = 1e-6,
         max_iterations: int = 500,
         progress: Progress | None = None,
     ) -> Self:

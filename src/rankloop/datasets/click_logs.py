@@ -115,11 +115,15 @@ class ClickLog:
         queries: list[int] = []
         rows: list[list[int]] = []
         flags: list[Sequence[int]] = []
+        codes: dict[str, int] = {}
         for number, (query, shown, clicks) in enumerate(sessions):
             if len(clicks) != len(shown) or any(click not in (0, 1) for click in clicks):
                 raise ValueError(f"session {number}: clicks must be {len(shown)} zeros and ones, not {clicks!r}")
             queries.append(query_vocabulary.add(str(query)))
-            rows.append([items.add(str(item), as_item=True) for item in shown])
+            for name in map(str, shown):
+                if name not in codes:
+                    codes[name] = items.add(name, as_item=True)
+            rows.append([codes[str(item)] for item in shown])
             flags.append(clicks)
         width = max(map(len, rows), default=0)
         return cls(
