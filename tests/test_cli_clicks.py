@@ -56,6 +56,8 @@ def test_what_is_skipped_is_said(tmp_path) -> None:
         (["fit", "synthetic", "--smoothing", "-1"], "smoothing must be"),
         (["fit", "synthetic", "--out", "{}/none/models.json"], "there is no directory"),
         (["fit", "synthetic", "--queries", "0"], "n must be at least 1"),
+        (["fit", "synthetic", "--queries", "9", "--among", "3"], "at most `among`"),
+        (["fit", "synthetic", "--among", "3"], "give both"),
         (["evaluate", "{}/broken.tsv", "synthetic"], "is not JSON"),
         (["evaluate", "{}/none.json", "synthetic"], "no file"),
     ],

@@ -304,6 +304,12 @@ def test_the_synthetic_logs_truth_is_recovered(click_model) -> None:
 
 
 def test_perplexity_is_the_mean_over_positions() -> None:
+    mixed = ragged_log(50)
+    for kind in ALL:
+        model = kind.fit(mixed)
+        assert model.perplexity(mixed).overall == pytest.approx(
+            slow.perplexity(model.click_probabilities, as_sessions(mixed))
+        )
     model = random_model(cm.PBM)
     log = ClickLog.from_sessions([("q", ["a", "b"], [1, 0]), ("q", ["b"], [0])])
     sessions = as_sessions(log)
@@ -344,6 +350,33 @@ def test_unknown_items_queries_and_positions_are_predicted() -> None:
         other = ClickLog.from_sessions([("new", ["a", "b"], [0, 1]), ("q0", [known[0], "b"], [1, 0])])
         assert np.isfinite(model.perplexity(other).overall)
         assert model.known_share(other) == 0.25
+
+
+@pytest.mark.parametrize("smoothing", [0, 5])
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize(
+    "sessions",
+    [
+        [("q", ["a"], [0])],
+        [("q", ["a"], [1])],
+        [("q", ["a", "b", "c"], [0, 0, 0])] * 3,
+        [("q", ["a", "b", "c"], [1, 1, 1])] * 3,
+        [("q", ["a", "b"], [0, 1]), ("r", ["a"], [1]), ("r", ["b", "c", "d"], [0, 0, 1])],
+    ],
+)
+def test_odd_logs_are_fitted(sessions, kind, smoothing) -> None:
+    """One item, no click, all clicks, lists of different lengths: probabilities come out, and finite figures."""
+    log = ClickLog.from_sessions(sessions)
+    for exact in (False, True):
+        model = kind.fit(log, smoothing=smoothing, exact=exact)
+        for values in model.parameters.values():
+            assert ((values >= 0) & (values <= 1)).all()
+        assert 1 <= model.perplexity(log).overall < np.inf
+        likelihood = model.mean_log_likelihood(log)
+        assert np.isfinite(likelihood)
+        if smoothing == 0 and len(set(map(str, sessions))) == 1 and kind is not cm.CM:
+            assert likelihood > -1e-3  # what always happens is certain
+        assert (model.draw(log, seed=0) <= (log.items >= 0)).all()
 
 
 def test_distinct_sessions_stand_for_all() -> None:

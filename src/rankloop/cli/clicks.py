@@ -38,6 +38,10 @@ def fit(
     model: Annotated[str, typer.Option(help="CM, DCM, SDBN, DBN, PBM, UBM; several with commas; or all.")] = "DCM",
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("models.json"),
     queries: Annotated[int | None, typer.Option(help="Take only this many of the most frequent queries.")] = None,
+    among: Annotated[
+        int | None, typer.Option(help="Draw the --queries at random from this many most frequent.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of that draw.", min=0)] = 0,
     min_items: Annotated[int, typer.Option(help="With --queries: only queries that show this many items.")] = 10,
     smoothing: Annotated[float, typer.Option(help="Pseudo-observations added to those of each parameter.")] = 5.0,
     exact: Annotated[bool, typer.Option("--exact", help="Fit DCM and SDBN by EM instead of counting.")] = False,
@@ -55,7 +59,9 @@ def fit(
             raise ValueError(f"--out: there is no directory {out.absolute().parent}")
         data = _read(log, events, positions, seed=0)
         if queries is not None:
-            data = data.frequent(queries, n_items=min_items)
+            data = data.frequent(queries, n_items=min_items, among=among, seed=seed)
+        elif among is not None:
+            raise ValueError("--among says what to draw --queries from: give both")
         fitted, rows = [], []
         for kind in kinds:
             with _status(f"fitting {kind.__name__}") as show:
