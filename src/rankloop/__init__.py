@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankloop.environments import PreferenceMatrix
+    from rankloop.environments import CascadeModel, DependentClickModel, PositionBasedModel, PreferenceMatrix
     from rankloop.files import load
     from rankloop.policies import DTS, REX3, RMED1, RUCB, Duel, MergeDTS, MergeRUCB, SelfSparring, Sparring
     from rankloop.simulation import Result, plot, simulate
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "rankloop.environments": ["PreferenceMatrix"],
+    "rankloop.environments": ["CascadeModel", "DependentClickModel", "PositionBasedModel", "PreferenceMatrix"],
     "rankloop.files": ["load"],
     "rankloop.policies": ["DTS", "Duel", "MergeDTS", "MergeRUCB", "REX3", "RMED1", "RUCB", "SelfSparring", "Sparring"],
     "rankloop.simulation": ["Result", "plot", "simulate"],
@@ -31,9 +31,12 @@ __all__ = [
     "REX3",
     "RMED1",
     "RUCB",
+    "CascadeModel",
+    "DependentClickModel",
     "Duel",
     "MergeDTS",
     "MergeRUCB",
+    "PositionBasedModel",
     "PreferenceMatrix",
     "Result",
     "SelfSparring",
