@@ -7,12 +7,12 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from rankloop.cli.clicks import app
+from rankloop.cli.app import app
 from rankloop.environments import click_problems
 
 
 def run(*arguments: object):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return CliRunner().invoke(app, ["clicks", *(str(argument) for argument in arguments)])
 
 
 def test_models_are_fitted_and_judged(tmp_path) -> None:

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from rankloop import __version__
+from rankloop.cli import clicks
 from rankloop.cli.demo import demo
 from rankloop.cli.duel import duel
 from rankloop.cli.errors import Refused, suggestion
@@ -88,3 +89,4 @@ def _rankloop(
 
 for command in (duel, policies, demo):
     app.command()(command)
+app.add_typer(clicks.app, name="clicks")

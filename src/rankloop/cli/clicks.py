@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rankloop.cli.errors import refusing
+
 if TYPE_CHECKING:
     from rankloop.click_models import ClickModel
     from rankloop.datasets import ClickLog
@@ -51,7 +53,7 @@ def fit(
     positions: PositionsOption = 10,
 ) -> None:
     """Fit click models to a log and write them to a file."""
-    with _errors_as_lines():
+    with refusing():
         from rankloop.click_models import save
 
         kinds = _models(model)
@@ -92,7 +94,7 @@ def evaluate(
     positions: PositionsOption = 10,
 ) -> None:
     """Judge fitted click models on a log: log-likelihood a session and perplexity, overall and by position."""
-    with _errors_as_lines():
+    with refusing():
         from rankloop.click_models import load
 
         fitted = load(models)
@@ -117,7 +119,7 @@ def generate(
     seed: Annotated[int, typer.Option(help="Of the sessions; queries and their items stay the same.", min=0)] = 0,
 ) -> None:
     """Write a made-up click log."""
-    with _errors_as_lines():
+    with refusing():
         from rankloop.datasets import synthetic_click_log, write_csv, write_yandex
 
         log = synthetic_click_log(sessions, n_queries=queries, click_model=model.upper(), seed=seed)
@@ -149,16 +151,6 @@ def _read(name: str, events: str | None, positions: int, seed: int) -> ClickLog:
     if log.report.skipped:
         print(log.report, file=sys.stderr)
     return log
-
-
-@contextmanager
-def _errors_as_lines() -> Iterator[None]:
-    """Bad input is one line on standard error and exit code 2."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        print(f"rankloop: {' '.join(str(error).split())}", file=sys.stderr)
-        raise typer.Exit(2) from None
 
 
 @contextmanager
