@@ -136,7 +136,8 @@ def memory(n_sessions: int) -> None:
     projected = (before + REAL_SESSIONS * peak / n) / 1e9
     print(
         f"\nmemory, {n:,.0f} sessions with a query each ({size / 1e6:,.0f} MB in {took:.1f} s): "
-        f"arrays {arrays / n:.0f} bytes a session, peak {peak / n:.0f} with names; {REAL_SESSIONS:,} sessions: {projected:.2f} GB at the peak"
+        f"arrays {arrays / n:.0f} bytes a session, peak {peak / n:.0f} with names; "
+        f"{REAL_SESSIONS:,} sessions: {projected:.2f} GB at the peak"
     )
 
 
