@@ -111,11 +111,11 @@ class Vocabulary(Sequence[str]):
     def reserve(self, n_names: int, n_bytes: int) -> None:
         """Make room for more names, of so many bytes in all."""
         n = len(self)
-        # Grown by a half, and in place where the operating system can: twice would not fit beside a large log.
+        # Grown by little, and in place where the operating system can: twice would not fit beside a large log.
         if self.offsets[n] + n_bytes > len(self.names):
-            self.names.resize(int(max(self.offsets[n] + n_bytes, 1.5 * len(self.names))), refcheck=False)
+            self.names.resize(int(max(self.offsets[n] + n_bytes, 1.2 * len(self.names))), refcheck=False)
         if n + n_names + 1 > len(self.offsets):
-            self.offsets.resize(int(max(n + n_names + 1, 1.5 * len(self.offsets))), refcheck=False)
+            self.offsets.resize(int(max(n + n_names + 1, 1.2 * len(self.offsets))), refcheck=False)
         if 3 * (n + n_names) > 2 * len(self.table):
             self.table = np.full(1 << (3 * (n + n_names) // 2).bit_length(), -1, np.int32)
             _rehash(self.table, self.names, self.offsets, n)

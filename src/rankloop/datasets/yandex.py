@@ -171,7 +171,7 @@ def read_yandex(path: str | Path, *, n_positions: int = 10) -> ClickLog:
         needed = int(where[N_ROWS]) + n_queries
         if needed > capacity:
             # In place where the operating system can, so that a large log is never held twice.
-            capacity = max(needed, capacity + capacity // 4)
+            capacity = max(needed, capacity + capacity // 8)
             queries.resize(capacity, refcheck=False)
             items.resize((capacity, n_positions), refcheck=False)
             clicks.resize((capacity, n_positions), refcheck=False)
