@@ -1,0 +1,5 @@
+"""How people click."""
+
+from rankloop.click_models.users import User
+
+__all__ = ["User"]
