@@ -77,9 +77,7 @@ def bench_comparisons(data: Letor) -> None:
     n = 300_000
     plain = {"probabilistic": plain_probabilistic, "team-draft": plain_team_draft}
     interleavers: list[Interleaver] = [Probabilistic(), TeamDraft(), Balanced(), Optimised()]
-    print(
-        f"{'interleaver':14} {'user':14} {'comparisons/s':>14} {'plain Python':>14} {'ratio':>7} {'9,180 pairs, 2 cores':>22}"
-    )
+    print(f"interleaver    user            {'comparisons/s':>14} {'plain Python':>14}   ratio   9,180 pairs, 2 cores")
     for interleaver in interleavers:
         for name in ("perfect", "navigational", "informational"):
             user = User.named(name)

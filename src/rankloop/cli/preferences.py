@@ -116,7 +116,8 @@ def preferences(
         matrix.save(out)
         kept.unlink(missing_ok=True)
     except KeyboardInterrupt:
-        _say(f"interrupted: finished pairs are kept in {kept}, the same command goes on from there")
+        saved = f": finished pairs are kept in {kept}, the same command goes on from there" if kept.exists() else ""
+        _say(f"interrupted{saved}")
         raise typer.Exit(130) from None
     except (ValueError, ImportError, OSError) as problem:
         _say("rankloop: " + " ".join(str(problem).split()))

@@ -167,7 +167,7 @@ def parse_lines(
             status = NO_QID
             if after > at and is_qid and data[after + 3] == COLON:
                 qid, at = _whole(data, after + 4)
-                status = BAD_QID if at < 0 or data[at] > SPACE else DONE
+                status = BAD_QID if at < 0 or (data[at] > SPACE and data[at] != HASH) else DONE
         if status == DONE:
             nans = 0
             clipped = 0

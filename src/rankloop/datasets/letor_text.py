@@ -31,6 +31,13 @@ class Table(NamedTuple):
 
 def read_table(path: Path) -> Table:
     """Read a file, plain or gzip."""
+    try:
+        return _read_table(path)
+    except MemoryError:
+        raise ValueError(f"{path} does not fit in memory: split it, or leave out features") from None
+
+
+def _read_table(path: Path) -> Table:
     counters = np.zeros(parser.N_COUNTERS, np.int64)
     width = FIRST_WIDTH
     blocks: list[tuple[npt.NDArray[Any], ...]] = []

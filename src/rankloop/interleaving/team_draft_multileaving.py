@@ -13,7 +13,8 @@ class TeamDraftMultileaving(TeamDraft):
 
     Examples
     --------
-    >>> page = TeamDraftMultileaving().interleave([["a", "b"], ["b", "c"], ["d", "a"]], length=3, seed=0)
+    >>> lists = [list("abcd"), list("bcef"), list("daeg")]
+    >>> page = TeamDraftMultileaving().interleave(lists, length=3, seed=0)
     >>> page.items, page.credit([1, 0, 0])
     (('d', 'b', 'a'), (0.0, 0.0, 1.0))
     >>> page.outcome([1, 0, 0], left=1, right=2)

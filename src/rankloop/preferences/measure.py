@@ -26,6 +26,8 @@ from rankloop.preferences.matrix import Ledger, MeasuredPreferences
 DEFAULT_COMPARISONS = 400_000
 MOST_COMPARISONS = 100_000_000
 PILOT = 2000
+AT_ONCE = 1_000_000
+"""Comparisons after which to see whether anybody wants to stop."""
 SECONDS_BETWEEN_SAVES = 20.0
 ESTIMATORS = ("marginal", "sampled")
 
@@ -45,6 +47,11 @@ class Problem(NamedTuple):
     seed: int
     comparisons: int
     error: float | None
+    stop: threading.Event | None = None
+
+
+class _Stopped(Exception):
+    """The measurement was interrupted within a pair."""
 
 
 def measure_preferences(
@@ -159,6 +166,7 @@ def _measure_all(
     """Measure pairs in threads; keep what is finished now and then, and when anything goes wrong."""
     lock = threading.Lock()
     stop = threading.Event()
+    problem = problem._replace(stop=stop)
     pairs: Iterator[tuple[int, int]] = iter(missing)
     saved = time.monotonic()
     with (
@@ -172,7 +180,10 @@ def _measure_all(
                     pair = next(pairs, None)
                 if pair is None:
                     return
-                measured = measure_pair(problem, *pair)
+                try:
+                    measured = measure_pair(problem, *pair)
+                except _Stopped:
+                    return
                 with lock:
                     ledger.record(pair, *measured)
                 advance(1)
@@ -205,6 +216,15 @@ def measure_pair(problem: Problem, left: int, right: int) -> tuple[float, int, f
     tally = np.zeros((n_queries, 3))
 
     def play(n: int) -> None:
+        at_once = max(1, AT_ONCE // n_queries) * n_queries
+        while n > at_once:
+            play_part(at_once)
+            n -= at_once
+        play_part(n)
+
+    def play_part(n: int) -> None:
+        if problem.stop is not None and problem.stop.is_set():
+            raise _Stopped
         deal = np.full(n_queries, n // n_queries)
         deal[deck[: n % n_queries]] += 1
         compare(
