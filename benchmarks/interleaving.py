@@ -34,7 +34,11 @@ def seconds(work: Callable[[], object], repeat: int = 3) -> float:
     return best
 
 
-def plain_probabilistic(a: list[int], b: list[int], draw: random.Random) -> tuple[list[int], list[int]]:
+Plain = tuple[list[int], Callable[[list[int]], int]]
+"""A list, and the lead of the first ranker for clicked positions."""
+
+
+def plain_probabilistic(a: list[int], b: list[int], draw: random.Random) -> Plain:
     items: list[int] = []
     teams: list[int] = []
     for _ in range(min(10, len(a))):
@@ -42,40 +46,66 @@ def plain_probabilistic(a: list[int], b: list[int], draw: random.Random) -> tupl
         left = [(d, (k + 1) ** -3.0) for k, d in enumerate((a, b)[team]) if d not in items]
         items.append(draw.choices([d for d, _ in left], [w for _, w in left])[0])
         teams.append(team)
-    return items, teams
+    return items, lambda clicked: sum(1 - 2 * teams[k] for k in clicked)
 
 
-def plain_team_draft(a: list[int], b: list[int], draw: random.Random) -> tuple[list[int], list[int]]:
+def plain_team_draft(a: list[int], b: list[int], draw: random.Random) -> Plain:
     items: list[int] = []
     teams: list[int] = []
     while len(items) < min(10, len(a)):
         for team in draw.sample((0, 1), 2):
             items.append(next(d for d in (a, b)[team] if d not in items))
             teams.append(team)
-    return items[:10], teams[:10]
+    return items[:10], lambda clicked: sum(1 - 2 * teams[k] for k in clicked)
 
 
-def plain_comparisons(n: int, make: Callable[..., tuple[list[int], list[int]]], problem: Problem) -> None:
+def plain_balanced(a: list[int], b: list[int], draw: random.Random) -> Plain:
+    items: list[int] = []
+    tops = [0, 0]
+    first = draw.randrange(2)
+    while len(items) < min(10, len(a)):
+        team = first if tops[0] == tops[1] else int(tops[1] < tops[0])
+        d = (a, b)[team][tops[team]]
+        tops[team] += 1
+        if d not in items:
+            items.append(d)
+
+    def lead(clicked: list[int]) -> int:
+        if not clicked:
+            return 0
+        depth = min(a.index(items[clicked[-1]]), b.index(items[clicked[-1]])) + 1
+        return sum((items[k] in a[:depth]) - (items[k] in b[:depth]) for k in clicked)
+
+    return items, lead
+
+
+def plain_comparisons(n: int, make: Callable[..., Plain], problem: Problem) -> float:
     draw = random.Random(0)
     click, stop = problem.user.click.tolist(), problem.user.stop.tolist()
     labels, order = problem.labels.tolist(), problem.rankings.order
+    total = 0.0
     for _ in range(n):
         query = draw.randrange(len(problem.offsets) - 1)
         begin, end = problem.offsets[query], problem.offsets[query + 1]
-        items, teams = make(order[0, begin:end].tolist(), order[64, begin:end].tolist(), draw)
-        lead = 0
-        for d, team in zip(items, teams, strict=True):
+        items, lead = make(order[0, begin:end].tolist(), order[64, begin:end].tolist(), draw)
+        clicked = []
+        for k, d in enumerate(items):
             grade = labels[begin + d]
             if draw.random() < click[grade]:
-                lead += 1 - 2 * team
+                clicked.append(k)
                 if draw.random() < stop[grade]:
                     break
+        ahead = lead(clicked)
+        total += 0.5 * (1 + (ahead > 0) - (ahead < 0))
+    return total / n
 
 
 def bench_comparisons(data: Letor) -> None:
     rankings = Rankers.from_features(data).rankings(0)
-    n = 300_000
-    plain = {"probabilistic": plain_probabilistic, "team-draft": plain_team_draft}
+    n = 40_000
+    draw = random.Random(0)
+    pairs = [draw.sample(range(data.n_features), 2) for _ in range(10)]
+    plain = {"probabilistic": plain_probabilistic, "team-draft": plain_team_draft, "balanced": plain_balanced}
     interleavers: list[Interleaver] = [Probabilistic(), TeamDraft(), Balanced(), Optimised()]
     print(f"interleaver    user            {'comparisons/s':>14} {'plain Python':>14}   ratio   9,180 pairs, 2 cores")
     for interleaver in interleavers:
@@ -84,7 +114,8 @@ def bench_comparisons(data: Letor) -> None:
             labels = data.labels.astype(np.int64)
             problem = Problem(rankings, labels, data.offsets, user, interleaver, 10, False, 0, n, None)
             measure_pair(problem._replace(comparisons=1000), 0, 64)
-            rate = n / seconds(lambda problem=problem: measure_pair(problem, 0, 64))  # type: ignore[misc]
+            took = seconds(lambda p=problem: [measure_pair(p, *pair) for pair in pairs])  # type: ignore[misc]
+            rate = len(pairs) * n / took
             slow = 0.0
             if interleaver.name in plain:
                 make = plain[interleaver.name]
