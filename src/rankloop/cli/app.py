@@ -15,6 +15,7 @@ from rankloop.cli.demo import demo
 from rankloop.cli.duel import duel
 from rankloop.cli.errors import Refused, suggestion
 from rankloop.cli.policies import policies
+from rankloop.cli.preferences import preferences
 
 INTERRUPTED = 130
 """What a shell expects of a command that Ctrl-C has ended."""
@@ -87,6 +88,6 @@ def _rankloop(
     """Optimise ranking systems online, as bandits."""
 
 
-for command in (duel, policies, demo):
+for command in (duel, preferences, policies, demo):
     app.command()(command)
 app.add_typer(clicks.app, name="clicks")

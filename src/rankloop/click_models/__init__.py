@@ -1,4 +1,4 @@
-"""Models of how users click: fitting them to logs, and judging them."""
+"""Models of how users click: fitting them to logs, judging them, and simulating users of graded results."""
 
 from rankloop.click_models.base import ClickModel, Perplexity
 from rankloop.click_models.cm import CM
@@ -8,6 +8,7 @@ from rankloop.click_models.files import QueryModel, load, query_models, read_que
 from rankloop.click_models.pbm import PBM
 from rankloop.click_models.sdbn import SDBN
 from rankloop.click_models.ubm import UBM
+from rankloop.click_models.users import User
 
 __all__ = [
     "CM",
@@ -19,6 +20,7 @@ __all__ = [
     "ClickModel",
     "Perplexity",
     "QueryModel",
+    "User",
     "load",
     "query_models",
     "read_query_models",

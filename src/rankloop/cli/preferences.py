@@ -1,0 +1,227 @@
+"""`rankloop preferences`: from LETOR data to the preference matrix of its rankers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rankloop.datasets import Letor, Rankers
+    from rankloop.preferences import MeasuredPreferences
+
+SYNTHETIC = "synthetic"
+SYNTHETIC_QUERIES = 100
+
+
+def preferences(
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A LETOR file (grade qid:number feature:value ...), plain or gzip; or synthetic.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the matrix goes.")] = Path("matrix.npz"),
+    user: Annotated[
+        str, typer.Option(metavar="NAME", help="Who clicks: perfect, navigational or informational.")
+    ] = "navigational",
+    interleaver: Annotated[
+        str, typer.Option(metavar="NAME", help="probabilistic, team-draft, balanced or optimised.")
+    ] = "probabilistic",
+    comparisons: Annotated[
+        str | None, typer.Option(metavar="N", help="Comparisons of each pair.", show_default="400000")
+    ] = None,
+    error: Annotated[
+        float | None,
+        typer.Option(metavar="E", help="Standard error wanted of each entry, with at most --comparisons of a pair."),
+    ] = None,
+    length: Annotated[str, typer.Option(metavar="N", help="Documents in a list.")] = "10",
+    estimator: Annotated[
+        str, typer.Option(metavar="NAME", help="marginal, exact over teams where known; or sampled.")
+    ] = "marginal",
+    ties: Annotated[
+        str, typer.Option(metavar="NAME", help="Order of documents with equal scores: random or pessimistic.")
+    ] = "random",
+    queries: Annotated[
+        str | None, typer.Option(metavar="N", help="Only so many queries, picked at random.", show_default="all")
+    ] = None,
+    features: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Features to be rankers, such as 1-5,110.", show_default="all")
+    ] = None,
+    scores: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="A ranker's scores, one a line as in DATA; instead of features, repeatable."),
+    ] = None,
+    run: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="A ranker as a TREC run; instead of features, repeatable."),
+    ] = None,
+    train: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="LETOR data to train LambdaMART rankers on; instead of features."),
+    ] = None,
+    models: Annotated[str, typer.Option(metavar="N", help="How many rankers to train with --train.")] = "24",
+    seed: Annotated[str, typer.Option(metavar="N", help="Of everything random.")] = "0",
+    workers: Annotated[str | None, typer.Option(metavar="N", help="Threads.", show_default="all cores")] = None,
+    cache: Annotated[bool, typer.Option(help="Keep what was read beside DATA, to read it faster next time.")] = True,
+) -> None:
+    """Measure how often each ranker beats each other, by interleaving before simulated users.
+
+    Finished pairs are kept in FILE.partial: the same command goes on where it was interrupted. The matrix is for
+    `rankloop duel`.
+    """
+    from rankloop.click_models.users import User
+    from rankloop.interleaving import Interleaver
+    from rankloop.preferences import measure_preferences
+
+    kept = out.with_name(out.name + ".partial")
+    try:
+        n_workers = None if workers is None else _whole("--workers", workers, 1)
+        n_comparisons = None if comparisons is None else _whole("--comparisons", comparisons, 2)
+        first_seed, n_positions = _whole("--seed", seed, 0), _whole("--length", length, 1)
+        if out.suffix != ".npz":
+            raise ValueError(f"--out must end in .npz, not be {out}")
+        if not out.parent.is_dir():
+            raise ValueError(f"--out: there is no folder {out.parent}")
+        methods = {name: cls for name, cls in Interleaver.known.items() if cls.most_rankers == 2}
+        if interleaver not in methods:
+            raise ValueError(f"--interleaver must be one of {', '.join(methods)}, not {interleaver!r}")
+        User.named(user)
+        documents = _read(data, queries, first_seed, cache)
+        rankers = _rankers(
+            documents, data, features, scores, run, train, _whole("--models", models, 2), first_seed, cache
+        )
+        clicker = User.named(user, n_grades=2 if documents.labels.max() <= 1 else 5)
+        _say(f"{documents!r}, {len(rankers.names)} rankers, {clicker!r}")
+        matrix = measure_preferences(
+            rankers,
+            clicker,
+            methods[interleaver](),
+            comparisons=n_comparisons,
+            error=error,
+            length=n_positions,
+            estimator=estimator,
+            ties=ties,
+            seed=first_seed,
+            workers=n_workers,
+            progress=_bar,
+            keep=kept,
+        )
+        matrix.save(out)
+        kept.unlink(missing_ok=True)
+    except KeyboardInterrupt:
+        saved = f": finished pairs are kept in {kept}, the same command goes on from there" if kept.exists() else ""
+        _say(f"interrupted{saved}")
+        raise typer.Exit(130) from None
+    except (ValueError, ImportError, OSError) as problem:
+        _say("rankloop: " + " ".join(str(problem).split()))
+        raise typer.Exit(2) from None
+    _print(matrix, out)
+
+
+def _read(data: str, queries: str | None, seed: int, cache: bool) -> Letor:
+    import numpy as np
+
+    from rankloop.datasets import read_letor, synthetic_letor
+
+    wanted = None if queries is None else _whole("--queries", queries, 1)
+    if data == SYNTHETIC:
+        return synthetic_letor(SYNTHETIC_QUERIES if wanted is None else wanted, seed=seed)
+    documents = read_letor(data, cache=cache)
+    for kind, n in documents.counts.items():
+        _say(f"{data}: {kind}: {n:,}")
+    if wanted is None or wanted >= documents.n_queries:
+        return documents
+    return documents.select(np.sort(np.random.default_rng(seed).permutation(documents.n_queries)[:wanted]).tolist())
+
+
+def _rankers(
+    documents: Letor,
+    data: str,
+    features: str | None,
+    scores: list[Path] | None,
+    runs: list[Path] | None,
+    train: Path | None,
+    n_models: int,
+    seed: int,
+    cache: bool,
+) -> Rankers:
+    from rankloop import datasets
+
+    groups = []
+    if features is not None or not (scores or runs or train):
+        numbers = None if features is None else _numbers(features)
+        groups.append(datasets.Rankers.from_features(documents, numbers))
+    if scores:
+        groups.append(datasets.rankers_from_scores(documents, scores))
+    if runs:
+        docids = None if data == SYNTHETIC else datasets.read_docids(data)
+        found, skipped = datasets.rankers_from_runs(documents, runs, docids)
+        groups.append(found)
+        for why, n in skipped.items():
+            _say(f"runs: {why} skipped: {n:,}")
+    if train is not None:
+        known = datasets.read_letor(train, cache=cache)
+        groups.append(datasets.train_lambdamart(documents, known, datasets.settings_family(n_models), seed=seed))
+    rankers = groups[0]
+    for group in groups[1:]:
+        rankers = rankers.joined(group)
+    return rankers
+
+
+def _numbers(text: str) -> list[int]:
+    """The numbers of a list such as 1-5,110, each once."""
+    numbers: dict[int, None] = {}
+    for part in text.split(","):
+        low, dash, high = part.strip().partition("-")
+        if not low.isdecimal() or (dash and not high.isdecimal()):
+            raise ValueError(f"--features must be numbers and ranges such as 1-5,110, not {text!r}")
+        numbers.update(dict.fromkeys(range(int(low), int(high if dash else low) + 1)))
+    return list(numbers)
+
+
+def _whole(option: str, text: str, least: int) -> int:
+    """A whole number, 1e6 included."""
+    try:
+        value = float(text)
+        exact = int(value)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{option} must be a whole number such as 1000 or 1e6, not {text!r}") from None
+    if exact != value or exact < least:
+        raise ValueError(f"{option} must be a whole number of at least {least}, not {text}")
+    return exact
+
+
+def _print(matrix: MeasuredPreferences, out: Path) -> None:
+    counts = matrix.counts[matrix.counts > 0]
+    each = f"{counts.min():,}" if counts.min() == counts.max() else f"{counts.min():,} to {counts.max():,}"
+    print(f"{len(counts) // 2:,} pairs, {each} comparisons each, standard error at most {matrix.errors.max():.2g}")
+    if matrix.condorcet_winner is None:
+        best = ", ".join(matrix.names[arm] for arm in matrix.copeland_winners)
+        print(f"No ranker beats all others; those that beat most: {best}")
+    else:
+        print(f"Best: {matrix.names[matrix.condorcet_winner]}, which beats all others")
+    print(f"Matrix: {out}")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+@contextmanager
+def _bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Pairs done and time left, for a person at a terminal."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as shown:
+        task = shown.add_task(escape(label), total=total)
+        yield lambda pairs: shown.advance(task, pairs)
