@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankloop.environments import PreferenceMatrix
     from rankloop.files import load
-    from rankloop.policies import Duel, MergeDTS, MergeRUCB
+    from rankloop.policies import BubbleRank, Duel, FixedRanking, MergeDTS, MergeRUCB, Ranking
     from rankloop.simulation import Result, plot, simulate
 
 __version__ = "0.1.0"
@@ -21,12 +21,24 @@ __version__ = "0.1.0"
 _HOME = {
     "rankloop.environments": ["PreferenceMatrix"],
     "rankloop.files": ["load"],
-    "rankloop.policies": ["Duel", "MergeDTS", "MergeRUCB"],
+    "rankloop.policies": ["BubbleRank", "Duel", "FixedRanking", "MergeDTS", "MergeRUCB", "Ranking"],
     "rankloop.simulation": ["Result", "plot", "simulate"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
-__all__ = ["Duel", "MergeDTS", "MergeRUCB", "PreferenceMatrix", "Result", "load", "plot", "simulate"]
+__all__ = [
+    "BubbleRank",
+    "Duel",
+    "FixedRanking",
+    "MergeDTS",
+    "MergeRUCB",
+    "PreferenceMatrix",
+    "Ranking",
+    "Result",
+    "load",
+    "plot",
+    "simulate",
+]
 
 
 def __getattr__(name: str) -> Any:

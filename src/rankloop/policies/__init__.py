@@ -1,6 +1,19 @@
 """Policies: what to show next, and what to learn from the answer. One policy, one module."""
 
 from rankloop.policies.base import Policy, load_policy
+from rankloop.policies.clicks import BubbleRank, ClickPolicy, FixedRanking, Ranking, SafetyReceipt
 from rankloop.policies.dueling import Duel, DuelingPolicy, MergeDTS, MergeRUCB
 
-__all__ = ["Duel", "DuelingPolicy", "MergeDTS", "MergeRUCB", "Policy", "load_policy"]
+__all__ = [
+    "BubbleRank",
+    "ClickPolicy",
+    "Duel",
+    "DuelingPolicy",
+    "FixedRanking",
+    "MergeDTS",
+    "MergeRUCB",
+    "Policy",
+    "Ranking",
+    "SafetyReceipt",
+    "load_policy",
+]
