@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -70,9 +71,7 @@ class PreferenceMatrix:
             raise ValueError(f"a preference matrix needs at least 2 arms, not {len(given)}")
         _refuse_first(~np.isfinite(given), given, "is not a finite number")
         _refuse_first((given < 0) | (given > 1), given, "is not a probability: it must lie in [0, 1]")
-        _refuse_first(
-            np.abs(given + given.T - 1) > TOLERANCE, given, "does not complement p[j, i]: p[i, j] + p[j, i] must be 1"
-        )
+        _refuse_first(np.abs(given + given.T - 1) > TOLERANCE, given, "must be 1 - p[{j}, {i}]")
         exact = np.triu(given, 1)
         self.preferences: Floats = exact + np.tril(1 - exact.T, -1) + np.diag(np.full(len(given), 0.5))
         self.preferences.flags.writeable = False
@@ -230,7 +229,7 @@ def _refuse_first(wrong: npt.NDArray[np.bool_], table: Floats, complaint: str) -
     if wrong.any():
         i, j = np.argwhere(wrong)[0]
         pair = f", p[{j}, {i}] = {table[j, i]:g}" if i != j else ""
-        raise ValueError(f"p[{i}, {j}] = {table[i, j]:g}{pair}: p[{i}, {j}] {complaint}")
+        raise ValueError(f"p[{i}, {j}] = {table[i, j]:g}{pair}: p[{i}, {j}] {complaint.format(i=i, j=j)}")
 
 
 def _ring(n_arms: int, winner_margin: float, ring_margin: float) -> Floats:
@@ -250,21 +249,22 @@ def _ring(n_arms: int, winner_margin: float, ring_margin: float) -> Floats:
 def _read_binary(path: Path) -> Floats:
     try:
         loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        with loaded:
+            names = loaded.files
+            if "preferences" in names:
+                return np.asarray(loaded["preferences"])
     except FileNotFoundError:
         raise ValueError(f"no file {path}") from None
     except Exception as error:  # NumPy raises a different one for each way a file can be broken
         raise ValueError(f"{path} is not a NumPy file, or is damaged ({error})") from None
-    if isinstance(loaded, np.ndarray):
-        return loaded
-    with loaded:
-        if "preferences" not in loaded.files:
-            raise ValueError(f"{path} has no array 'preferences', only {', '.join(loaded.files) or 'nothing'}")
-        return np.asarray(loaded["preferences"])
+    raise ValueError(f"{path} has no array 'preferences', only {', '.join(names) or 'nothing'}")
 
 
 def _read_text(path: Path) -> list[list[float]]:
     try:
-        lines = path.read_text().splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except FileNotFoundError:
         raise ValueError(f"no file {path}") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -274,13 +274,17 @@ def _read_text(path: Path) -> list[list[float]]:
         content = line.split("#")[0].strip()
         if not content:
             continue
-        try:
-            row = [float(field) for field in (content.split(",") if "," in content else content.split())]
-        except ValueError as error:
-            raise ValueError(f"{path}, line {number}: {error}") from None
+        row = [_number(field, f"{path}, line {number}") for field in re.split(r"\s*,\s*|\s+", content)]
         if table and len(row) != len(table[0]):
-            raise ValueError(f"{path}, line {number}: {len(row)} numbers, but {len(table[0])} in the first row")
+            raise ValueError(f"{path}, line {number}: {len(row)} numbers, where the first row has {len(table[0])}")
         table.append(row)
     if not table:
-        raise ValueError(f"{path} is empty")
+        raise ValueError(f"{path} is empty: it must hold a row of numbers for each arm")
     return table
+
+
+def _number(field: str, place: str) -> float:
+    try:
+        return float(field)
+    except ValueError:
+        raise ValueError(f"{place}: {field!r} is not a number") from None

@@ -14,6 +14,7 @@ from rankloop.environments import PreferenceMatrix
 from rankloop.kernels import stream
 from rankloop.policies import DuelingPolicy
 from rankloop.policies.base import shuffled
+from rankloop.policies.checks import is_index
 from rankloop.simulation.loop import answer_duel, run_duels
 from rankloop.simulation.result import Run
 
@@ -42,6 +43,8 @@ def warm_up(policy: Duelist, environment: PreferenceMatrix) -> None:
     """Compile the loop before the clock and the threads start."""
     if isinstance(policy, DuelingPolicy):
         run_duels(policy.fresh(0).state, environment.state, stream(0), 0, np.zeros(2))
+    else:
+        answer_duel(environment.state, stream(0), np.zeros(2, np.int64))
 
 
 def play(
@@ -60,12 +63,9 @@ def play(
     order = shuffled(stream(seed, run, 2), environment.n_arms)
     problem = environment.relabelled(order)
     rng = stream(seed, run, 1)
-    if isinstance(policy, DuelingPolicy):
-        player: Any = policy.fresh(int(stream(seed, run, 0)[0]))
-        play_steps = _compiled_steps
-    else:
-        player = copy.deepcopy(policy)
-        play_steps = _python_steps
+    fresh = getattr(policy, "fresh", None)
+    player: Any = fresh(int(stream(seed, run, 0)[0])) if callable(fresh) else copy.deepcopy(policy)
+    play_steps = _compiled_steps if isinstance(policy, DuelingPolicy) else _python_steps
 
     begin = time.perf_counter()
     regret = np.zeros(len(checkpoints))
@@ -82,7 +82,8 @@ def play(
             if played < n:
                 settled_at = done
             elif n == slice_size:
-                slice_size = round(slice_size * min(8.0, SLICE_SECONDS / (time.perf_counter() - slice_begin))) + 1
+                took = max(1e-9, time.perf_counter() - slice_begin)
+                slice_size = round(slice_size * min(8.0, SLICE_SECONDS / took)) + 1
             report(played)
         if k < len(checkpoints):
             regret[k] = total[0] if settled_at is None else total[0] + total[1] * (target - settled_at)
@@ -90,7 +91,7 @@ def play(
     best = getattr(player, "best", None)
     return Run(
         records={"regret": regret},
-        best=-1 if best is None else int(order[best]),
+        best=int(order[best]) if is_index(best, environment.n_arms) else -1,
         failed=isinstance(player, DuelingPolicy) and all(player.eliminated(arm) for arm in problem.winners),
         seconds=time.perf_counter() - begin,
     )

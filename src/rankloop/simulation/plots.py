@@ -2,39 +2,179 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from rankloop.simulation.result import Result
 
-# Eight hues that stay apart for colour-blind readers and on paper (Okabe and Ito); line styles tell them apart too.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
+Floats = npt.NDArray[np.float64]
+
+# Hues that stay apart for colour-blind readers and on paper (Okabe and Ito); line styles tell them apart too.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1", "#7F7F7F")
 STYLES = ("-", "--", "-.", ":")
+INK = "#333333"
+
+MOST_DECADES = 4.0
+FEWEST_DECADES = 1.5
+"""How much of a logarithmic time axis is shown: in the first steps all policies explore alike."""
+
+LABEL_WIDTH = 26
+"""Characters after which the name of a line is broken."""
 
 
-def plot_results(results: Sequence[Result], *, log: bool, record: str, title: str | None = None) -> Figure:
-    """One line a result, with a band of one standard error."""
+def plot_results(
+    results: Sequence[Result], *, log: bool, record: str, title: str | None = None, ink: str = INK
+) -> Figure:
+    """One line a result, named where it ends, with a band of one standard error."""
     shown = [result for result in results if result.finished]
     if not shown:
         raise ValueError("there is no finished run to plot")
-    figure = Figure(figsize=(7, 4.5), dpi=150, layout="constrained")
+    unknown = [result.policy for result in shown if record not in next(iter(result.finished.values())).records]
+    if unknown:
+        raise ValueError(f"the result of {unknown[0]} has no record {record!r}")
+    figure = Figure(figsize=(8, 4.5), dpi=150, layout="constrained")
     axes = figure.add_subplot()
-    for k, result in enumerate(shown):
-        mean, error = result.mean(record), result.standard_error(record)
-        colour, style = COLOURS[k % len(COLOURS)], STYLES[k // len(COLOURS) % len(STYLES)]
-        axes.plot(result.steps, mean, label=result.policy, linewidth=1.8, color=colour, linestyle=style)
-        axes.fill_between(result.steps, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
+    means = [result.mean(record) for result in shown]
     if log:
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-    else:
-        axes.set_ylim(bottom=0)
-    axes.set_xlabel("steps")
-    axes.set_ylabel(f"cumulative {record}" if record == "regret" else record)
-    runs = sorted({len(result.finished) for result in shown})
-    axes.set_title(title or f"{shown[0].environment}, {'-'.join(map(str, runs))} runs")
-    axes.grid(True, which="major", alpha=0.25)
+        _logarithmic(axes, shown, means)
+    for k, (result, mean) in enumerate(zip(shown, means, strict=True)):
+        error = result.standard_error(record)
+        colour, style = COLOURS[k % len(COLOURS)], STYLES[(k // len(COLOURS) + k) % len(STYLES)]
+        lowest = axes.get_ylim()[0] if log else -np.inf
+        visible = (mean > 0) & (result.steps >= axes.get_xlim()[0]) if log else np.full(len(mean), True)
+        steps, mean, error = result.steps[visible], mean[visible], error[visible]
+        alone = "o" if len(steps) == 1 else None
+        axes.plot(steps, mean, linewidth=1.8, color=colour, linestyle=style, marker=alone)
+        axes.fill_between(steps, np.maximum(mean - error, lowest), mean + error, color=colour, alpha=0.18, linewidth=0)
+    if not log:
+        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]) if min(map(np.min, means)) < 0 else 0)
+        axes.set_xlim(0, max(int(result.steps[-1]) for result in shown))
+        axes.yaxis.set_major_formatter(FuncFormatter(_tick))
+    axes.xaxis.set_major_formatter(FuncFormatter(_tick))
+    axes.set_xlabel("steps", color=ink)
+    axes.set_ylabel(f"cumulative {record}" if record == "regret" else record, color=ink)
+    axes.set_title(title if title is not None else _title(shown), color=ink, loc="left", fontsize=11)
+    axes.grid(True, which="major", alpha=0.25, linewidth=0.6, color=ink)
+    axes.tick_params(which="both", colors=ink, labelsize=9)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
+    axes.spines[["left", "bottom"]].set_color(ink)
+    _name_lines(axes, [_label(result, shown) for result in shown], [float(mean[-1]) for mean in means], ink)
     return figure
+
+
+def _logarithmic(axes: Axes, results: Sequence[Result], means: Sequence[Floats]) -> None:
+    """Logarithmic axes that begin where there is something to see: zero has no place on them."""
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    last = max(int(result.steps[-1]) for result in results)
+    left = _first_shown(results, means, last)
+    axes.set_xlim(left if left < last else last / 10, last)
+    visible = np.concatenate([mean[result.steps >= left] for result, mean in zip(results, means, strict=True)])
+    positive = visible[visible > 0]
+    if len(positive):
+        axes.set_ylim(positive.min() / 1.5, positive.max() * 1.5)
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    if len(positive) and positive.max() / positive.min() > 30:
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: _tick(value) if _leads_with(value, 2, 5) else ""))
+    axes.yaxis.set_major_formatter(FuncFormatter(_tick))
+
+
+def _first_shown(results: Sequence[Result], means: Sequence[Floats], last: int) -> float:
+    """Shortly before the lines part."""
+    steps = results[0].steps
+    left = last / 10**MOST_DECADES
+    if len(results) > 1 and all(np.array_equal(result.steps, steps) for result in results):
+        highest, lowest = np.max(means, axis=0), np.min(means, axis=0)
+        together = np.flatnonzero(highest <= 1.2 * lowest)
+        if len(together):
+            left = max(left, min(steps[together[-1]] / 3, last / 10**FEWEST_DECADES))
+    return max(left, min(float(result.steps[result.steps >= left].min(initial=last)) for result in results))
+
+
+def _leads_with(value: float, *digits: int) -> bool:
+    return int(f"{value:e}"[0]) in digits
+
+
+def _tick(value: float, _position: object = None) -> str:
+    """1,000 rather than 10^3, as long as that is short."""
+    if abs(value) >= 1e7:
+        mantissa, exponent = f"{value:e}".split("e")
+        factor = "" if float(mantissa) == 1 else f"{float(mantissa):g}\N{MULTIPLICATION SIGN}"
+        return f"${factor}10^{{{int(exponent)}}}$"
+    return f"{value:,.0f}" if abs(value) >= 10 else f"{value:g}"
+
+
+def _title(results: Sequence[Result]) -> str:
+    environments = list(dict.fromkeys(result.environment for result in results))
+    runs = sorted({len(result.finished) for result in results})
+    number = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]}–{runs[-1]}"
+    parts = [environments[0]] if len(environments) == 1 and environments[0] else []
+    return ", ".join([*parts, f"{number} run{'s' * (runs[-1] != 1)}"])
+
+
+def _label(result: Result, results: Sequence[Result]) -> str:
+    several = len({other.environment for other in results}) > 1
+    label = f"{result.policy} on {result.environment}" if several else result.policy
+    return "\n".join(textwrap.wrap(label, LABEL_WIDTH, subsequent_indent="  "))
+
+
+def _name_lines(axes: Axes, labels: Sequence[str], ends: Sequence[float], ink: str) -> None:
+    """Write each line's name beside its end, moved apart where they would overlap."""
+    transform = axes.transData + axes.transAxes.inverted()
+    right = axes.get_xlim()[1]
+    scale_bottom = axes.get_ylim()[0]
+    heights = [float(transform.transform((right, max(end, scale_bottom)))[1]) for end in ends]
+    line_height = 0.05
+    sizes = [line_height * (1 + label.count("\n")) + 0.008 for label in labels]
+    places = _spread(heights, sizes)
+    for label, line, height, place in zip(labels, axes.lines[: len(labels)], heights, places, strict=True):
+        colour = line.get_color()
+        axes.plot(1.0, height, "o", color=colour, markersize=4, transform=axes.transAxes, clip_on=False)
+        axes.annotate(
+            label,
+            xy=(1.0, height),
+            xytext=(1.05, place),
+            xycoords="axes fraction",
+            textcoords="axes fraction",
+            va="center",
+            fontsize=9,
+            color=ink,
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.8, "shrinkA": 2, "relpos": (0, 0.5)},
+        )
+
+
+def _spread(heights: Sequence[float], sizes: Sequence[float]) -> list[float]:
+    """Centres as near to the wanted heights as they can be without their boxes overlapping.
+
+    Boxes that touch are joined, and stand as one around the mean of what they want.
+    """
+    groups: list[tuple[list[int], float, float]] = []  # members from the bottom up, centre, size
+    for index in sorted(range(len(heights)), key=lambda i: (heights[i], i)):
+        members, size = [index], sizes[index]
+        centre = _inside(heights[index], size)
+        while groups and groups[-1][1] + groups[-1][2] / 2 > centre - size / 2:
+            below, below_centre, below_size = groups.pop()
+            centre = (below_centre * len(below) + centre * len(members)) / (len(below) + len(members))
+            members, size = below + members, size + below_size
+            centre = _inside(centre, size)
+        groups.append((members, centre, size))
+    places = [0.0] * len(heights)
+    for members, centre, size in groups:
+        bottom = centre - size / 2
+        for index in members:
+            places[index] = bottom + sizes[index] / 2
+            bottom += sizes[index]
+    return places
+
+
+def _inside(centre: float, size: float) -> float:
+    return max(size / 2, min(centre, 1 - size / 2))

@@ -5,72 +5,59 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from types import TracebackType
-from typing import Self
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+
+Advance = Callable[[int], None]
+"""Tells that so many more steps are done; may be called from several threads."""
+
+Progress = Callable[[str, int], AbstractContextManager[Advance]]
+"""How to show the progress of some work, given its name and its number of steps."""
 
 PATIENCE = 2.0
 """Seconds before a bar appears: short work needs none."""
 
 
-class Bar:
-    """A progress bar on standard error, shown only to a person and only when the work takes long.
+@contextmanager
+def bar(label: str, total: int) -> Iterator[Advance]:
+    """A bar on standard error, shown only to a person and only when the work takes long."""
+    begin = time.perf_counter()
+    lock = threading.Lock()
+    done = 0
+    update: Advance | None = None
+    with ExitStack() as stack:
 
-    Safe to call from several threads.
-    """
+        def advance(steps: int) -> None:
+            nonlocal done, update
+            with lock:
+                done += steps
+                if update is None and time.perf_counter() - begin > PATIENCE and sys.stderr.isatty():
+                    update = _start(stack, label, total)
+                if update is not None:
+                    update(done)
 
-    def __init__(self, label: str, total: int) -> None:
-        self._label = label
-        self._total = total
-        self._done = 0
-        self._begin = time.perf_counter()
-        self._lock = threading.Lock()
-        self._bar: object = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def advance(self, steps: int) -> None:
-        """Count steps as done."""
-        with self._lock:
-            self._done += steps
-            if self._bar is None and time.perf_counter() - self._begin > PATIENCE and sys.stderr.isatty():
-                self._start()
-            if self._bar is not None:
-                self._bar.update(self._task, completed=self._done)  # type: ignore[attr-defined]
-
-    def _start(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-        bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = bar.add_task(self._label, total=self._total)
-        bar.start()
-        self._bar = bar
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()  # type: ignore[attr-defined]
+        yield advance
 
 
-class Silence:
+def _start(stack: ExitStack, label: str, total: int) -> Advance:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    shown = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = shown.add_task(escape(label), total=total)
+    stack.enter_context(shown)
+    return lambda done: shown.update(task, completed=done)
+
+
+@contextmanager
+def silence(label: str, total: int) -> Iterator[Advance]:
     """Progress that nobody wants to see."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def advance(self, steps: int) -> None:
-        """Do nothing."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        pass
+    yield lambda _steps: None

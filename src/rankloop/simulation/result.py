@@ -32,7 +32,8 @@ class Run:
 class Result:
     """The runs of one policy in one environment, recorded at checkpoints.
 
-    `setting` says what was simulated; results of the same setting and different runs can be put together.
+    `setting` says what was simulated: the policy and its parameters, the problem, horizon and seed. A result of the
+    same setting can be given to `simulate` to add runs to it.
 
     >>> run = Run({"regret": np.array([1.0, 4.0])}, best=3, failed=False, seconds=0.1)
     >>> result = Result({"policy": "MergeDTS"}, np.array([10, 100]), {0: run, 1: run})
@@ -74,6 +75,11 @@ class Result:
         return np.array([run.best for _, run in sorted(self.finished.items())], np.int64)
 
     @property
+    def found(self) -> npt.NDArray[np.bool_]:
+        """Whether the arm that each run believed best is one without regret."""
+        return np.isin(self.best, self.setting.get("winners", []))
+
+    @property
     def failures(self) -> npt.NDArray[np.bool_]:
         """Whether each run eliminated the winner."""
         return np.array([run.failed for _, run in sorted(self.finished.items())], np.bool_)
@@ -102,9 +108,9 @@ class Result:
     def __str__(self) -> str:
         if not self.finished:
             return f"{self.policy}: no finished run"
-        mean, error = self.mean()[-1], self.standard_error()[-1]
+        regret = f"{readable(self.mean()[-1])} ± {readable(self.standard_error()[-1])}"
         runs = f"{len(self.finished)} run{'s' * (len(self.finished) != 1)}"
-        return f"{self.policy}: regret {mean:,.4g} ± {error:,.2g} after {self.steps[-1]:,} steps, {runs}"
+        return f"{self.policy}: regret {regret} after {self.steps[-1]:,} steps, {runs}"
 
     def save(self, path: str | Path) -> None:
         """Write the result to one file."""
@@ -124,17 +130,20 @@ class Result:
     def load(cls, path: str | Path) -> Result:
         """Read a result written by `save`."""
         header, arrays = read_archive(path, "result")
-        records = {key.partition(".")[2]: value for key, value in arrays.items() if key.startswith("record.")}
+        try:
+            setting, steps, runs = dict(header["setting"]), arrays["steps"], arrays["runs"].tolist()
+            records = {key.partition(".")[2]: value for key, value in arrays.items() if key.startswith("record.")}
+            ends = [arrays[name].tolist() for name in ("best", "failures", "seconds")]
+            shapes = {value.shape for value in records.values()} | {(len(end), len(steps)) for end in ends}
+            if "policy" not in setting or shapes != {(len(runs), len(steps))} or (runs and "regret" not in records):
+                raise ValueError("its parts do not fit together")
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} is damaged or was not written by rankloop ({error})") from None
         finished = {
-            int(run): Run(
-                records={name: record[row] for name, record in records.items()},
-                best=int(arrays["best"][row]),
-                failed=bool(arrays["failures"][row]),
-                seconds=float(arrays["seconds"][row]),
-            )
-            for row, run in enumerate(arrays["runs"])
+            run: Run({name: record[row] for name, record in records.items()}, int(best), bool(failed), float(seconds))
+            for row, (run, best, failed, seconds) in enumerate(zip(runs, *ends, strict=True))
         }
-        return cls(header["setting"], arrays["steps"], finished, header["interrupted"])
+        return cls(setting, steps, finished, bool(header.get("interrupted", False)))
 
     def plot(self, *, log: bool = True, record: str = "regret") -> Figure:
         """The mean over runs against time, with a band of one standard error, as a matplotlib figure."""
@@ -146,3 +155,12 @@ def plot(results: Iterable[Result], *, log: bool = True, record: str = "regret",
     from rankloop.simulation.plots import plot_results
 
     return plot_results(list(results), log=log, record=record, title=title)
+
+
+def readable(value: float) -> str:
+    """A number with as many digits as a person wants to see.
+
+    >>> readable(15489.7), readable(33.14159), readable(0.0123456)
+    ('15,490', '33.1', '0.0123')
+    """
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
+import json
 import os
 import threading
 from collections.abc import Callable, Iterable
@@ -15,10 +17,13 @@ import numpy.typing as npt
 from rankloop.environments import PreferenceMatrix
 from rankloop.policies import Policy
 from rankloop.simulation import duels
-from rankloop.simulation.progress import Bar, Silence
+from rankloop.simulation.progress import Progress, bar, silence
 from rankloop.simulation.result import Result, Run
 
 DEFAULT_CHECKPOINTS = 60
+
+LONGEST_HORIZON = 10**18
+"""So that steps and their sums fit into the 64-bit numbers of compiled code."""
 
 
 class _Stopped(Exception):
@@ -34,7 +39,7 @@ def simulate(
     seed: int = 0,
     checkpoints: int | Iterable[int] | None = None,
     workers: int | None = None,
-    progress: bool = True,
+    progress: bool | Progress = True,
     resume: Result | None = None,
     after_run: Callable[[Result], None] | None = None,
 ) -> Result:
@@ -48,7 +53,7 @@ def simulate(
     ----------
     policy
         A policy of this package, of which each run takes a fresh copy; or any object with `duel` and `update`, which
-        each run copies as it is, and which runs at Python's speed.
+        runs at Python's speed. Each run then plays `policy.fresh(seed)` where there is such a method, else a deep copy.
     environment
         What answers it.
     horizon
@@ -62,7 +67,9 @@ def simulate(
     workers
         Threads; all cores if not given.
     progress
-        Whether to show a bar when it takes long and standard error is a terminal.
+        Whether to show a bar when it takes long and standard error is a terminal; or another way to show progress:
+        a function that takes a label and the number of steps and returns a context manager, which gives a function to
+        be told of steps done.
     resume
         An earlier result of the same setting: its runs are taken over, only those missing are run.
     after_run
@@ -71,23 +78,19 @@ def simulate(
     Examples
     --------
     >>> import rankloop as rl
-    >>> result = rl.simulate(rl.MergeDTS(20), rl.PreferenceMatrix.cycle2(), horizon=10_000, runs=4, checkpoints=[100, 10_000])
+    >>> problem = rl.PreferenceMatrix.cycle2()
+    >>> result = rl.simulate(rl.MergeDTS(20), problem, horizon=10_000, runs=4, checkpoints=[100, 10_000])
     >>> result.regret.shape
     (4, 2)
     >>> bool(result.regret[:, -1].mean() < 0.1 * 10_000)
     True
     """
-    if not isinstance(environment, PreferenceMatrix):
-        raise ValueError(f"environment must be a PreferenceMatrix, not {environment!r}")
-    if not (callable(getattr(policy, "duel", None)) and callable(getattr(policy, "update", None))):
-        raise ValueError(f"policy must have the methods duel and update, which {policy!r} has not")
-    duels.check_problem(policy, environment)
-    horizon = _whole("horizon", horizon, 1)
+    result = blank(policy, environment, horizon=horizon, seed=seed, checkpoints=checkpoints)
+    horizon, seed = result.setting["horizon"], result.setting["seed"]
     runs = _whole("runs", runs, 1)
-    seed = _whole("seed", seed, 0)
     workers = os.cpu_count() or 1 if workers is None else _whole("workers", workers, 1)
-    steps = _checkpoints(checkpoints, horizon)
-    result = _start(policy, environment, horizon, seed, steps, resume)
+    if resume is not None:
+        result = _take_over(resume, result)
     missing = [run for run in range(runs) if run not in result.finished]
     if not missing:
         return result
@@ -95,20 +98,21 @@ def simulate(
     duels.warm_up(policy, environment)
     stop = threading.Event()
     label = f"{result.policy} on {result.environment}" if result.environment else result.policy
+    show = progress if callable(progress) else bar if progress else silence
     with (
-        Bar(label, len(missing) * horizon) if progress else Silence() as bar,
+        show(label, len(missing) * horizon) as advance,
         ThreadPoolExecutor(min(workers, len(missing))) as pool,
     ):
 
         def report(played: int) -> None:
-            bar.advance(played)
+            advance(played)
             if stop.is_set():
                 raise _Stopped
 
         futures: dict[Future[Run], int] = {}
         try:
             for run in missing:
-                futures[pool.submit(duels.play, policy, environment, run, seed, steps, horizon, report)] = run
+                futures[pool.submit(duels.play, policy, environment, run, seed, result.steps, horizon, report)] = run
             waiting = set(futures)
             while waiting:
                 done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
@@ -129,52 +133,100 @@ def simulate(
     return result
 
 
+def blank(
+    policy: Any,
+    environment: PreferenceMatrix,
+    *,
+    horizon: int,
+    seed: int = 0,
+    checkpoints: int | Iterable[int] | None = None,
+) -> Result:
+    """The result of a simulation before its first run: it says what would be simulated, or why it cannot be."""
+    if not isinstance(environment, PreferenceMatrix):
+        raise ValueError(f"environment must be a PreferenceMatrix, not {environment!r}")
+    if not (callable(getattr(policy, "duel", None)) and callable(getattr(policy, "update", None))):
+        raise ValueError(f"policy must have the methods duel and update, which {policy!r} has not")
+    duels.check_problem(policy, environment)
+    horizon = _whole("horizon", horizon, 1)
+    if horizon > LONGEST_HORIZON:
+        raise ValueError(f"horizon must be at most {LONGEST_HORIZON:.0e}, not {horizon}")
+    setting = {
+        "policy": _name(policy),
+        "parameters": _parameters(policy),
+        "environment": environment.name,
+        "winners": environment.winners,
+        "problem": hashlib.blake2b(environment.preferences.tobytes(), digest_size=16).hexdigest(),
+        "horizon": horizon,
+        "seed": _whole("seed", seed, 0),
+    }
+    return Result(setting, _checkpoints(checkpoints, horizon))
+
+
 def _keep_finished(result: Result, futures: dict[Future[Run], int]) -> None:
     for future, run in futures.items():
         if future.done() and not future.cancelled() and future.exception() is None:
             result.finished[run] = future.result()
 
 
-def _start(
-    policy: Any,
-    environment: PreferenceMatrix,
-    horizon: int,
-    seed: int,
-    steps: npt.NDArray[np.int64],
-    resume: Result | None,
-) -> Result:
-    """An empty result for this setting, or an earlier one of the same setting to go on with."""
-    setting = {
-        "policy": type(policy).__name__,
-        "parameters": repr(policy) if isinstance(policy, Policy) else type(policy).__qualname__,
-        "environment": environment.name,
-        "problem": hashlib.blake2b(environment.preferences.tobytes(), digest_size=16).hexdigest(),
-        "horizon": horizon,
-        "seed": seed,
-    }
-    if resume is None:
-        return Result(setting, steps)
-    for key, value in setting.items():
+def _take_over(resume: Result, wanted: Result) -> Result:
+    """The runs of an earlier result, to go on with, if it is of the wanted setting."""
+    for key, value in wanted.setting.items():
         if key != "environment" and resume.setting.get(key) != value:
             raise ValueError(f"cannot resume: {key} was {resume.setting.get(key)!r} and is now {value!r}")
-    if not np.array_equal(resume.steps, steps):
-        raise ValueError("cannot resume: the checkpoints are not the same")
-    return Result(resume.setting, steps, dict(resume.finished))
+    if not np.array_equal(resume.steps, wanted.steps):
+        raise ValueError(f"cannot resume: checkpoints were {_brief(resume.steps)} and are now {_brief(wanted.steps)}")
+    return Result(wanted.setting, wanted.steps, dict(resume.finished))
+
+
+def _brief(steps: npt.NDArray[np.int64]) -> str:
+    return f"{len(steps)} from {steps[0]} to {steps[-1]}" if len(steps) else "none"
+
+
+def _name(policy: Any) -> str:
+    """The policy as a user would write it, without what depends on the problem and what is left as it is by default."""
+    name = type(policy).__name__
+    if not isinstance(policy, Policy):
+        return name
+    signature = inspect.signature(type(policy)).parameters
+    changed = [
+        f"{key}={value:.6g}" if isinstance(value, float) else f"{key}={value!r}"
+        for key, value in policy.parameters.items()
+        if signature[key].default is not inspect.Parameter.empty
+        and not isinstance(value, np.ndarray)
+        and value != signature[key].default
+    ]
+    return f"{name}({', '.join(changed)})" if changed else name
+
+
+def _parameters(policy: Any) -> Any:
+    """All that makes the policy what it is, as JSON can hold it."""
+    if not isinstance(policy, Policy):
+        return type(policy).__qualname__
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return hashlib.blake2b(value.tobytes(), digest_size=16).hexdigest()
+        return value.item() if isinstance(value, np.generic) else repr(value)
+
+    return json.loads(json.dumps(policy.parameters, default=plain))
 
 
 def _whole(name: str, value: Any, least: int) -> int:
     """A whole number of at least `least`; 1e6 counts as one."""
-    numeric = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not numeric or not np.isfinite(value) or value != int(value) or value < least:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not (whole or (isinstance(value, float | np.floating) and float(value).is_integer())) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
     return int(value)
 
 
-def _checkpoints(given: int | Iterable[int] | None, horizon: int) -> npt.NDArray[np.int64]:
-    if given is None or isinstance(given, int | np.integer):
+def _checkpoints(given: float | Iterable[int] | None, horizon: int) -> npt.NDArray[np.int64]:
+    if given is None or isinstance(given, int | float | np.integer | np.floating):
         number = DEFAULT_CHECKPOINTS if given is None else _whole("checkpoints", given, 1)
-        spread = np.unique(np.geomspace(1, horizon, number).round().astype(np.int64))
-        return spread if number > 1 else np.array([horizon])
+        spread = np.geomspace(1, horizon, number).round().astype(np.int64)
+        spread[-1] = horizon  # a float is too coarse for the longest
+        return np.unique(spread)
+    if not isinstance(given, Iterable):
+        raise ValueError(f"checkpoints must be a number of them or the steps themselves, not {given!r}")
     steps = np.array(sorted({_whole("checkpoint", step, 1) for step in given}), np.int64)
     if not len(steps) or steps[-1] > horizon:
         raise ValueError(f"checkpoints must lie between 1 and the horizon {horizon}, not be {steps.tolist()}")

@@ -1,0 +1,95 @@
+"""The command `rankloop`. Each subcommand has its own module, which imports what is heavy only when it runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from rankloop import __version__
+from rankloop.cli.demo import demo
+from rankloop.cli.duel import duel
+from rankloop.cli.errors import Refused, suggestion
+from rankloop.cli.policies import policies
+
+INTERRUPTED = 130
+"""What a shell expects of a command that Ctrl-C has ended."""
+
+
+class Commands(TyperGroup):
+    """Subcommands whose errors are one line on standard error."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,  # noqa: ARG002 - errors are shown here, whoever calls
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command line and exit."""
+        try:
+            code = super().main(args, prog_name or "rankloop", complete_var, False, windows_expand_args, **extra)
+        except Refused as error:
+            _complain(str(error))
+            code = 2
+        except (KeyboardInterrupt, typer.Abort):
+            code = INTERRUPTED
+        except Exception as error:
+            # The framework's errors have no common base that all its versions name, but all can say what is wrong.
+            if not hasattr(error, "format_message"):
+                raise
+            if error.format_message():  # empty where the help was shown instead
+                _complain(error.format_message())
+            code = 2
+        if code == INTERRUPTED:
+            print("interrupted", file=sys.stderr)
+        sys.exit(code or 0)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The subcommand that was asked for."""
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            raise Refused(f"no command {args[0]!r}{suggestion(args[0], self.commands)}")
+        return super().resolve_command(ctx, args)
+
+
+def _complain(message: str) -> None:
+    line = " ".join(message.split())
+    print(f"rankloop: {line}", file=sys.stderr)
+
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"rankloop {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _rankloop(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Optimise ranking systems online, as bandits."""
+
+
+for command in (duel, policies, demo):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    app()

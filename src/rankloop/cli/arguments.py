@@ -1,0 +1,148 @@
+"""What is typed, turned into what is meant, or refused."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankloop.cli.errors import Refused, refusing, suggestion
+
+if TYPE_CHECKING:
+    from rankloop.environments import PreferenceMatrix
+    from rankloop.policies import DuelingPolicy
+
+CHAPTER_2 = ("MergeDTS", "MergeRUCB", "DTS", "RMED1", "SelfSparring", "REX3")
+"""The policies that the thesis compares in its chapter on live evaluation."""
+
+MOST_RANKERS = 5000
+"""A matrix of more takes gigabytes in each run."""
+
+
+def whole(option: str, text: str, least: int) -> int:
+    """A whole number, 1e7 and 10_000 included."""
+    try:
+        value = float(text)
+        exact = int(text) if text.strip().lstrip("+-").replace("_", "").isdigit() else int(value)
+    except (ValueError, OverflowError):
+        raise Refused(f"{option} must be a whole number such as 1000 or 1e6, not {text!r}") from None
+    if exact != value or exact < least:
+        raise Refused(f"{option} must be a whole number of at least {least}, not {text}")
+    return exact
+
+
+def dueling_policies() -> dict[str, Callable[..., DuelingPolicy]]:
+    """Every dueling policy there is, by name."""
+    from rankloop.policies import DuelingPolicy, Policy
+
+    return {
+        name: cls
+        for name, cls in Policy.known.items()
+        if issubclass(cls, DuelingPolicy) and cls is not DuelingPolicy and not inspect.isabstract(cls)
+    }
+
+
+def default_policies() -> list[str]:
+    """Those of the thesis' comparison that are known here."""
+    known = dueling_policies()
+    return [name for name in CHAPTER_2 if name in known]
+
+
+def make_policies(text: str, n_arms: int) -> list[DuelingPolicy]:
+    """The policies of a list such as `MergeDTS,MergeDTS(alpha=1.01,batch_size=4)`, each once."""
+    known = dueling_policies()
+    if text.strip() == "all":
+        text = ",".join(known)
+    policies: dict[str, DuelingPolicy] = {}
+    for source, name, parameters in _parse(text):
+        if name not in known:
+            raise Refused(f"no policy {name!r}{suggestion(name, known)}")
+        _check_names(name, parameters, known[name])
+        with refusing(source):
+            try:
+                policy = known[name](n_arms=n_arms, **parameters)
+            except TypeError as error:  # a value of a type that the policy cannot even compare
+                raise ValueError(f"a parameter has a value of a wrong kind ({error})") from None
+        policies.setdefault(repr(policy.parameters) + name, policy)
+    return list(policies.values())
+
+
+def _parse(text: str) -> list[tuple[str, str, dict[str, Any]]]:
+    advice = "write names with commas between them and parameters in brackets: MergeDTS,MergeDTS(alpha=1.01)"
+    try:
+        parsed = ast.parse(f"[{text}\n]", mode="eval").body
+    except (SyntaxError, ValueError):
+        raise Refused(f"cannot read the policies {text!r}: {advice}") from None
+    if not isinstance(parsed, ast.List) or not parsed.elts:
+        raise Refused(f"no policies in {text!r}: {advice}")
+    return [_parse_one(ast.get_source_segment(f"[{text}\n]", node) or "", node) for node in parsed.elts]
+
+
+def _parse_one(source: str, node: ast.expr) -> tuple[str, str, dict[str, Any]]:
+    if not isinstance(node, ast.Call):
+        return source, source, {}
+    name = ast.unparse(node.func)
+    if node.args:
+        raise Refused(f"{source}: parameters need their names, as in {name}(alpha=1.01)")
+    parameters = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            raise Refused(f"{source}: parameters need their names, as in {name}(alpha=1.01)")
+        if keyword.arg in parameters:
+            raise Refused(f"{source}: {keyword.arg} is given twice")
+        try:
+            parameters[keyword.arg] = ast.literal_eval(keyword.value)
+        except ValueError:
+            value = ast.unparse(keyword.value)
+            advice = f"{keyword.arg} must be a plain value such as 4, 0.5 or None, not {value}"
+            raise Refused(f"{source}: {advice}") from None
+    return source, name, parameters
+
+
+def _check_names(policy: str, given: dict[str, Any], cls: Callable[..., Any]) -> None:
+    for name in given:
+        if name == "n_arms":
+            raise Refused(f"{policy}: n_arms follows from the matrix: leave it out")
+        if name == "seed":
+            raise Refused(f"{policy}: the seed is that of the command: give --seed")
+    options = [name for name in inspect.signature(cls).parameters if name not in ("n_arms", "seed")]
+    for name in given:
+        if name not in options:
+            raise Refused(f"{policy} has no parameter {name!r}{suggestion(name, options)}")
+
+
+def read_matrix(text: str) -> PreferenceMatrix:
+    """A built-in problem by name, or the matrix in a file."""
+    from rankloop.environments import PreferenceMatrix
+
+    builtin = {"cycle": PreferenceMatrix.cycle, "cycle2": PreferenceMatrix.cycle2}
+    if text in builtin:
+        return builtin[text]()
+    name, colon, number = text.partition(":")
+    if name == "features" and not Path(text).exists():
+        return PreferenceMatrix.like_features(_rankers(text, number) if colon else 136)
+    if not Path(text).exists():
+        raise Refused(_no_matrix(text, [*builtin, "features:136"]))
+    if Path(text).is_dir():
+        raise Refused(f"{text} is a folder: give the file of a matrix")
+    with refusing():
+        return PreferenceMatrix.read(text)
+
+
+def _rankers(text: str, number: str) -> int:
+    if not number.isdecimal() or not 2 <= int(number) <= MOST_RANKERS:
+        raise Refused(f"{text}: write the number of rankers, 2 to {MOST_RANKERS}, after the colon, as in features:136")
+    return int(number)
+
+
+def _no_matrix(text: str, builtin: list[str]) -> str:
+    path = Path(text)
+    if path.suffix or len(path.parts) > 1:
+        beside = [other.name for other in path.parent.iterdir() if other.is_file()] if path.parent.is_dir() else []
+        near = suggestion(path.name, beside)
+        return f"no file {text}{near if 'did you mean' in near else ''}"
+    near = suggestion(text, builtin)
+    name = f"no matrix {text!r}"
+    return f"{name}{near}" if "did you mean" in near else f"{name}: give a file, or cycle, cycle2 or features:136"

@@ -1,0 +1,93 @@
+"""One HTML page that holds all it needs: it can be mailed, opened without a network, and printed."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+
+from rankloop.report.tables import HEADINGS, Row, cells, rows
+from rankloop.simulation import Result
+
+_INK = "#010203"
+"""Stands for the colour of the text, which the page replaces by its own, light or dark."""
+
+
+@dataclass
+class Section:
+    """One problem on a page: what it is, who did how well, and the picture of it."""
+
+    title: str
+    text: str
+    results: Sequence[Result]
+    facts: dict[str, str] = field(default_factory=dict)
+    log: bool = True
+
+
+def page(title: str, text: str, sections: Iterable[Section], footer: str = "") -> str:
+    """The page as text, to be written to a file that ends in .html.
+
+    Plain text is escaped; an empty line in it begins a paragraph.
+    """
+    body = "\n".join(_section(section, number) for number, section in enumerate(sections, 1))
+    template = files("rankloop.report").joinpath("page.html").read_text(encoding="utf-8")
+    parts = {"title": html.escape(title), "text": _paragraphs(text), "body": body, "footer": _paragraphs(footer)}
+    return re.sub(r"\{\{(\w+)\}\}", lambda slot: parts[slot[1]], template)
+
+
+def _section(section: Section, number: int) -> str:
+    table = rows(section.results)
+    facts = "".join(f"<div><dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd></div>" for k, v in section.facts.items())
+    plot = _plot(section, f"s{number}") if table else "<p>No run has finished.</p>"
+    return f"""<section>
+<h2>{html.escape(section.title)}</h2>
+{_paragraphs(section.text)}
+{f"<dl>{facts}</dl>" if facts else ""}
+<figure>
+{plot}
+<figcaption>Mean over runs of the cumulative regret; bands show one standard error. Lower is better.</figcaption>
+</figure>
+{_table(table)}
+</section>"""
+
+
+def _table(table: Sequence[Row]) -> str:
+    worst = max((row.mean_regret for row in table), default=0) or 1.0
+    head = "".join(f"<th>{html.escape(heading)}</th>" for heading in HEADINGS)
+    body = "\n".join(
+        f'<tr style="--share: {100 * row.mean_regret / worst:.1f}%">'
+        + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells(row))
+        + "</tr>"
+        for row in table
+    )
+    return f'<div class="scroll"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'
+
+
+def _paragraphs(text: str) -> str:
+    return "\n".join(f"<p>{html.escape(' '.join(part.split()))}</p>" for part in text.split("\n\n") if part.strip())
+
+
+def _plot(section: Section, prefix: str) -> str:
+    """The plot as SVG in the colours of the page."""
+    from matplotlib import rc_context
+
+    from rankloop.simulation.plots import plot_results
+
+    with rc_context({"svg.hashsalt": prefix, "svg.fonttype": "path"}):
+        figure = plot_results(section.results, log=section.log, record="regret", title="", ink=_INK)
+        figure.patch.set_alpha(0)
+        for axes in figure.axes:
+            axes.patch.set_alpha(0)
+        text = io.StringIO()
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    drawing = text.getvalue()
+    drawing = drawing[drawing.index("<svg") :].replace(_INK, "currentColor")
+    # Every plot names its parts alike; on one page the names must differ.
+    drawing = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", drawing)
+    drawing = re.sub(r' (width|height)="[\d.]+pt"', "", drawing, count=2)
+    policies = ", ".join(result.policy for result in section.results)
+    label = html.escape(f"Regret over time of {policies}", quote=True)
+    return drawing.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
