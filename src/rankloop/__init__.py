@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankloop.environments import PreferenceMatrix
+    from rankloop.environments import CascadeModel, DependentClickModel, PositionBasedModel, PreferenceMatrix
     from rankloop.files import load
     from rankloop.policies import BubbleRank, Duel, FixedRanking, MergeDTS, MergeRUCB, Ranking
     from rankloop.simulation import Result, plot, simulate
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "rankloop.environments": ["PreferenceMatrix"],
+    "rankloop.environments": ["CascadeModel", "DependentClickModel", "PositionBasedModel", "PreferenceMatrix"],
     "rankloop.files": ["load"],
     "rankloop.policies": ["BubbleRank", "Duel", "FixedRanking", "MergeDTS", "MergeRUCB", "Ranking"],
     "rankloop.simulation": ["Result", "plot", "simulate"],
@@ -28,10 +28,13 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "BubbleRank",
+    "CascadeModel",
+    "DependentClickModel",
     "Duel",
     "FixedRanking",
     "MergeDTS",
     "MergeRUCB",
+    "PositionBasedModel",
     "PreferenceMatrix",
     "Ranking",
     "Result",

@@ -1,5 +1,18 @@
 """What answers a policy in simulation."""
 
+from rankloop.environments.cascade_model import CascadeModel
+from rankloop.environments.click_environment import ClickEnvironment
+from rankloop.environments.click_problems import ClickProblem, click_problems
+from rankloop.environments.dependent_click_model import DependentClickModel
+from rankloop.environments.position_based_model import PositionBasedModel
 from rankloop.environments.preference_matrix import PreferenceMatrix
 
-__all__ = ["PreferenceMatrix"]
+__all__ = [
+    "CascadeModel",
+    "ClickEnvironment",
+    "ClickProblem",
+    "DependentClickModel",
+    "PositionBasedModel",
+    "PreferenceMatrix",
+    "click_problems",
+]

@@ -1,0 +1,94 @@
+"""Users who look at positions, as PBM and UBM have it: an examined item is clicked with its attraction.
+
+Whether a position is examined depends on it alone (PBM), or also on where the last click above it was (UBM).
+`examination[k, j]` is the probability of examining position k, where j = 0 means no click above and j = i + 1 that the
+last one was at position i.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankloop.click_models.sessions import Floats
+from rankloop.kernels import entry
+
+
+def marginals(attraction: Floats, examination: Floats) -> Floats:
+    """The probability of a click at each position of each list."""
+    n, n_positions = attraction.shape
+    clicked = np.zeros((n, n_positions))
+    # last[:, j] is the probability that the last click so far was at j - 1.
+    last = np.zeros((n, n_positions + 1))
+    last[:, 0] = 1.0
+    for k in range(n_positions):
+        arriving = last[:, : k + 1] * (attraction[:, k, None] * examination[k, : k + 1])
+        last[:, : k + 1] -= arriving
+        clicked[:, k] = last[:, k + 1] = arriving.sum(axis=1)
+    return clicked
+
+
+def conditionals(attraction: Floats, examination: Floats, clicks: npt.NDArray[np.uint8]) -> Floats:
+    """The probability of a click at each position, given the clicks above it."""
+    clicked = np.empty_like(attraction)
+    last = np.zeros(len(attraction), np.int64)
+    for k in range(attraction.shape[1]):
+        clicked[:, k] = attraction[:, k] * examination[k, last]
+        last[clicks[:, k] > 0] = k + 1
+    return clicked
+
+
+def draw(attraction: Floats, examination: Floats, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+    """Clicks of one user on each list."""
+    clicks = np.zeros(attraction.shape, np.uint8)
+    last = np.zeros(len(attraction), np.int64)
+    for k in range(attraction.shape[1]):
+        clicks[:, k] = rng.random(len(last)) < attraction[:, k] * examination[k, last]
+        last[clicks[:, k] > 0] = k + 1
+    return clicks
+
+
+@entry
+def expect(lists: Any, of_list: Any, clicks: Any, weight: Any, place_of: Any, attraction: Any, examination: Any,
+           attracted: Any, seen: Any, examined: Any, shown: Any) -> float:  # fmt: skip
+    """One E-step, exact: expected counts given the clicks, added to the last four arguments.
+
+    `examination[place_of[k, j]]` is the probability of examining position k with the last click at j - 1. An item
+    counts as tried when it was examined, so `seen` is an expectation and `attracted` is not. Returns the
+    log-likelihood.
+    """
+    n_positions = lists.shape[1]
+    total = 0.0
+    for j in range(len(of_list)):
+        g = of_list[j]
+        w = weight[j]
+        last = 0
+        likelihood = 1.0
+        for k in range(n_positions):
+            pair = lists[g, k]
+            if pair < 0:
+                break
+            place = place_of[k, last]
+            shown[place] += w
+            a = attraction[pair]
+            e = examination[place]
+            if clicks[j, k]:
+                examined[place] += w
+                attracted[pair] += w
+                seen[pair] += w
+                likelihood *= a * e
+                last = k + 1
+            else:
+                unclicked = 1.0 - a * e
+                expected = w * e * (1.0 - a) / unclicked
+                examined[place] += expected
+                seen[pair] += expected
+                likelihood *= unclicked
+            if likelihood < 1e-200:
+                total += w * math.log(likelihood)
+                likelihood = 1.0
+        total += w * math.log(likelihood)
+    return total

@@ -1,0 +1,43 @@
+"""Arguments of environments that are refused, with what was wrong and with what value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+def check_probabilities(name: str, given: Any, least: int = 1) -> Floats:
+    """A read-only copy of a sequence of probabilities."""
+    try:
+        values = np.array(given, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a sequence of numbers in [0, 1], not {given!r}") from None
+    if values.ndim != 1 or len(values) < least:
+        raise ValueError(
+            f"{name} must be a sequence of at least {least} number{'s' * (least > 1)}, not of shape {values.shape}"
+        )
+    wrong = np.flatnonzero(~((values >= 0) & (values <= 1)))
+    if len(wrong):
+        raise ValueError(f"{name}[{wrong[0]}] = {values[wrong[0]]:g} is not a probability: it must lie in [0, 1]")
+    values.flags.writeable = False
+    return values
+
+
+def check_list(ranking: Any, n_items: int, n_positions: int | None = None) -> npt.NDArray[np.int64]:
+    """A list of distinct items, no longer than the positions that the model knows."""
+    items = list(ranking) if isinstance(ranking, Sequence | np.ndarray) else None
+    if items is None or not all(isinstance(i, int | np.integer) and not isinstance(i, bool | np.bool_) for i in items):
+        raise ValueError(f"a list must be a sequence of item numbers, not {ranking!r}")
+    for item in items:
+        if not 0 <= item < n_items:
+            raise ValueError(f"item {item} does not exist: items go from 0 to {n_items - 1}")
+    if len(set(items)) < len(items):
+        raise ValueError(f"a list must not hold an item twice, as {[int(i) for i in items]} does")
+    if n_positions is not None and len(items) > n_positions:
+        raise ValueError(f"a list of {len(items)} items is longer than the {n_positions} positions of the model")
+    return np.array(items, np.int64)

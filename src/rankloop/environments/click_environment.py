@@ -1,0 +1,115 @@
+"""What the click environments share: items with attractions, lists that are rewarded and clicked."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankloop.environments.checks import Floats, check_list, check_probabilities
+from rankloop.kernels import Stream, entry, regret, respond, stream
+
+
+@entry
+def click_once(environment: Any, rng: Any, items: Any, clicks: Any) -> None:
+    """One user's clicks, for a caller in Python."""
+    respond(environment, rng, items, clicks)
+
+
+@entry
+def regret_once(environment: Any, items: Any) -> Any:
+    """One list's regret, for a caller in Python."""
+    return regret(environment, items)
+
+
+class ClickEnvironment:
+    """Base of the environments that answer a list with clicks.
+
+    A subclass says how the reward of a list follows from the attractions of its items (`_reward`), which weight each
+    position has in it (`_weights`), and what the compiled loop needs (`state_at`).
+    """
+
+    attraction: Floats
+    name: str
+    n_positions: int | None = None
+    """The longest list the model knows how to answer; None where any will do."""
+
+    def __init__(self, attraction: npt.ArrayLike, name: str) -> None:
+        self.attraction = check_probabilities("attraction", attraction)
+        self.name = name
+
+    @property
+    def n_items(self) -> int:
+        """The number of items that can be shown."""
+        return len(self.attraction)
+
+    def click(self, ranking: Any, seed: int | Stream | None = None) -> list[int]:
+        """Draw one user's clicks on a list: 0 or 1 for each position.
+
+        `seed` is a number, or the stream of random numbers to draw from, which is then used up a little.
+        """
+        items = check_list(ranking, self.n_items, self.n_positions)
+        rng = seed if isinstance(seed, np.ndarray) else stream(seed)
+        clicks = np.zeros(len(items), np.int64)
+        click_once(self.state, rng, items, clicks)
+        return clicks.tolist()
+
+    def reward(self, ranking: Any, top: int | None = None) -> float:
+        """The expected reward of a list, or of its first `top` positions."""
+        items = check_list(ranking, self.n_items, self.n_positions)
+        return self._reward(self.attraction[items[: self._check_top(top)]])
+
+    def regret(self, ranking: Any, top: int | None = None) -> float:
+        """How much less reward the list has than the best list of its length, over the first `top` positions."""
+        items = check_list(ranking, self.n_items, self.n_positions)
+        n = min(len(items), self._check_top(top))
+        return float(self.optimal_rewards[n] - self._reward(self.attraction[items[:n]]))
+
+    def optimal_list(self, n_positions: int | None = None) -> list[int]:
+        """The list of that length with the highest reward: the most attractive items at the weightiest positions.
+
+        Where positions weigh less the lower they are, that is the items in descending order of attraction.
+        """
+        most = self.n_items if self.n_positions is None else min(self.n_items, self.n_positions)
+        n = most if n_positions is None else n_positions
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= most:
+            raise ValueError(f"n_positions must be a whole number from 1 to {most}, not {n_positions!r}")
+        best = np.zeros(n, np.int64)
+        best[np.argsort(-self._weights(int(n)), kind="stable")] = np.argsort(-self.attraction, kind="stable")[:n]
+        return best.tolist()
+
+    @cached_property
+    def optimal_rewards(self) -> Floats:
+        """The reward of the best list of each length, from 0 on."""
+        most = self.n_items if self.n_positions is None else min(self.n_items, self.n_positions)
+        best = [0.0, *(self._reward(self.attraction[self.optimal_list(n)]) for n in range(1, most + 1))]
+        return np.array(best)
+
+    @cached_property
+    def state(self) -> Any:
+        """What the compiled loop needs; its regret counts all positions."""
+        return self.state_at(None)
+
+    def state_at(self, top: int | None) -> Any:
+        """What the compiled loop needs to count regret over the first `top` positions (None: over all)."""
+        raise NotImplementedError
+
+    def _reward(self, attraction: Floats) -> float:
+        """The reward of a list whose items have these attractions, by position."""
+        raise NotImplementedError
+
+    def _weights(self, n_positions: int) -> Floats:
+        """How much each position counts; equal weights go with any order of the same items."""
+        raise NotImplementedError
+
+    def _check_top(self, top: int | None) -> int:
+        if top is None:
+            return self.n_items
+        if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
+            raise ValueError(f"top must be a whole number of at least 1, not {top!r}")
+        return int(top)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.n_items} items, name={self.name!r})"
