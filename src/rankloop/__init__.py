@@ -13,7 +13,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankloop.environments import CascadeModel, DependentClickModel, PositionBasedModel, PreferenceMatrix
     from rankloop.files import load
-    from rankloop.policies import BubbleRank, Duel, FixedRanking, MergeDTS, MergeRUCB, Ranking
+    from rankloop.policies import (
+        DTS,
+        REX3,
+        RMED1,
+        RUCB,
+        BubbleRank,
+        Duel,
+        FixedRanking,
+        MergeDTS,
+        MergeRUCB,
+        Ranking,
+        SelfSparring,
+        Sparring,
+    )
     from rankloop.simulation import Result, plot, simulate
 
 __version__ = "0.1.0"
@@ -21,12 +34,29 @@ __version__ = "0.1.0"
 _HOME = {
     "rankloop.environments": ["CascadeModel", "DependentClickModel", "PositionBasedModel", "PreferenceMatrix"],
     "rankloop.files": ["load"],
-    "rankloop.policies": ["BubbleRank", "Duel", "FixedRanking", "MergeDTS", "MergeRUCB", "Ranking"],
+    "rankloop.policies": [
+        "BubbleRank",
+        "DTS",
+        "Duel",
+        "FixedRanking",
+        "MergeDTS",
+        "MergeRUCB",
+        "REX3",
+        "RMED1",
+        "RUCB",
+        "Ranking",
+        "SelfSparring",
+        "Sparring",
+    ],
     "rankloop.simulation": ["Result", "plot", "simulate"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "DTS",
+    "REX3",
+    "RMED1",
+    "RUCB",
     "BubbleRank",
     "CascadeModel",
     "DependentClickModel",
@@ -38,6 +68,8 @@ __all__ = [
     "PreferenceMatrix",
     "Ranking",
     "Result",
+    "SelfSparring",
+    "Sparring",
     "load",
     "plot",
     "simulate",

@@ -8,7 +8,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,7 +31,8 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         os.chmod(temporary, 0o666 & ~umask)
         os.replace(temporary, target)
     except BaseException:
-        os.unlink(temporary)
+        with suppress(FileNotFoundError):  # an interrupt may come just after the file has got its name
+            os.unlink(temporary)
         raise
 
 
@@ -48,7 +49,8 @@ def write_archive(
 def read_archive(path: str | Path, kind: str | None = None) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """Read a file of `write_archive`, refusing what is damaged, of another kind or of another format version."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # NumPy leaves files open that it cannot read.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         header = json.loads(arrays.pop("header").tobytes())
         found, version = header["rankloop"], header["format"]

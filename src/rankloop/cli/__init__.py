@@ -1,5 +1,17 @@
 """What a person sees: the command line."""
 
-from rankloop.cli.app import main
+from __future__ import annotations
+
+import sys
 
 __all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    try:
+        from rankloop.cli.app import app
+
+        app()
+    except KeyboardInterrupt:  # before there was anything to interrupt
+        sys.exit(130)

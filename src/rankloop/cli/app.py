@@ -88,8 +88,3 @@ def _rankloop(
 
 for command in (duel, policies, demo):
     app.command()(command)
-
-
-def main() -> None:
-    """Run the command line and exit."""
-    app()

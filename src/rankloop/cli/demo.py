@@ -39,15 +39,25 @@ def live_evaluation() -> Iterator[Part]:
         ),
         (
             "Twenty rankers that run in a circle",
-            """One ranker beats the 19 others by a hair; these beat each other in a circle, with certainty. Policies
-            that count wins are misled by the circle, those that look for the one that loses to nobody are not.""",
+            """One ranker beats the 19 others by a hair; these beat each other in a circle, with certainty. What counts
+            is not how often a ranker wins, but that it loses to nobody.""",
             PreferenceMatrix.cycle(),
         ),
     )
     for title, text, problem in problems:
         policies = [cls(n_arms=problem.n_arms) for _, cls in sorted(dueling_policies().items())]
-        facts = {"problem": problem.name, "rankers": f"{problem.n_arms}", "smallest gap": f"{problem.smallest_gap:.2g}"}
+        facts = {
+            "problem": problem.name,
+            "rankers": f"{problem.n_arms}",
+            "the winner's closest rival": _closest(problem),
+        }
         yield Part(title, text, list(policies), problem, facts)
+
+
+def _closest(problem: PreferenceMatrix) -> str:
+    """How often the winner beats the ranker that comes nearest to it."""
+    [winner] = problem.winners
+    return f"beaten {sorted(problem.preferences[winner])[1]:.1%} of the time"
 
 
 PARTS: tuple[Callable[[], Iterator[Part]], ...] = (live_evaluation,)
@@ -96,14 +106,14 @@ def demo(
                 board.finish(result)
                 results.append(result)
             facts = {**part.facts, "duels a run": f"{n_steps:,}", "runs": f"{n_runs:,}"}
-            sections.append(Section(part.title, part.text, results, facts))
+            sections.append(Section(part.title, part.text, results, facts, log=False))
     report = out / "index.html"
     with refusing("cannot write the report"):
         out.mkdir(parents=True, exist_ok=True)
         with replacing(report) as file:
             file.write(page("rankloop: a first look", INTRODUCTION, sections, _footer(__version__)).encode())
     for section in sections:
-        print_results(section.results, f"{section.title} {n_steps:,} duels a run")
+        print_results(section.results, f"{section.title} ({section.facts['problem']}, {n_steps:,} duels a run)")
     print(f"Report: {report}\nOpen it in a browser: {report.resolve().as_uri()}")
 
 

@@ -80,7 +80,7 @@ class Board:
         seconds = time.monotonic() - self._begin
         if self._bars is not None:
             self._bars.start_task(self._task)
-            self._bars.update(self._task, total=1, completed=1, note=f"{len(result.finished):,} runs")
+            self._bars.update(self._task, total=1, completed=1, note=f"{len(result.finished):,} runs, {seconds:.0f} s")
             self._bars.stop_task(self._task)
         else:
             self._print(f"{result}, {seconds:.1f} s")
@@ -96,23 +96,24 @@ class Board:
 
 def _bars() -> Any:
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn
+    from rich.text import Text
+
+    class TimeLeft(ProgressColumn):
+        max_refresh = 0.5
+
+        def render(self, task: Task) -> Text:
+            if task.finished or not task.started or task.time_remaining is None:
+                return Text("")
+            minutes, seconds = divmod(round(task.time_remaining), 60)
+            return Text(f"{minutes // 60}:{minutes % 60:02}:{seconds:02} left", style="dim")
 
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
         TextColumn("{task.fields[note]}"),
-        TimeElapsedColumn(),
-        TextColumn("[dim]left"),
-        TimeRemainingColumn(),
+        TimeLeft(),
         console=Console(stderr=True),
         transient=True,
     )

@@ -176,7 +176,7 @@ class PreferenceMatrix:
             raise ValueError("utilities must be a sequence of finite numbers, one for each arm")
         difference = worth[:, None] - worth[None, :]
         if link == "logistic":
-            return cls(1 / (1 + np.exp(-difference)), name="utilities")
+            return cls(1 / (1 + np.exp(-difference.clip(-700, 700))), name="utilities")
         if link == "linear":
             if np.abs(difference).max(initial=0) > 1:
                 raise ValueError("with the linear link utilities may differ by at most 1")
@@ -248,10 +248,10 @@ def _ring(n_arms: int, winner_margin: float, ring_margin: float) -> Floats:
 
 def _read_binary(path: Path) -> Floats:
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return loaded
-        with loaded:
+        with path.open("rb") as file:  # NumPy leaves files open that it cannot read
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return loaded
             names = loaded.files
             if "preferences" in names:
                 return np.asarray(loaded["preferences"])

@@ -1,11 +1,23 @@
 """Compiled steps and random draws: the floor that everything else stands on."""
 
 from rankloop.kernels.compiler import cache_directory, compiled, entry, inlined, step
-from rankloop.kernels.posterior import draw_below, draw_pair_below, record_win
+from rankloop.kernels.lanes import fill_words, lanes
+from rankloop.kernels.posterior import (
+    Rates,
+    draw_below,
+    draw_below_given_half,
+    draw_lower_half,
+    draw_pair_below,
+    no_rates,
+    pick_sampled_best,
+    record_outcome,
+    record_win,
+)
 from rankloop.kernels.random import Stream, below, beta, next_word, pick_largest, shuffle, stream, uniform
 from rankloop.kernels.steps import choose, gains, learn, regret, respond, settled
 
 __all__ = [
+    "Rates",
     "Stream",
     "below",
     "beta",
@@ -13,13 +25,20 @@ __all__ = [
     "choose",
     "compiled",
     "draw_below",
+    "draw_below_given_half",
+    "draw_lower_half",
     "draw_pair_below",
     "entry",
+    "fill_words",
     "gains",
     "inlined",
+    "lanes",
     "learn",
     "next_word",
+    "no_rates",
     "pick_largest",
+    "pick_sampled_best",
+    "record_outcome",
     "record_win",
     "regret",
     "respond",

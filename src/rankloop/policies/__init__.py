@@ -2,9 +2,24 @@
 
 from rankloop.policies.base import Policy, load_policy
 from rankloop.policies.clicks import BubbleRank, ClickPolicy, FixedRanking, Ranking, SafetyReceipt
-from rankloop.policies.dueling import Duel, DuelingPolicy, MergeDTS, MergeRUCB
+from rankloop.policies.dueling import (
+    DTS,
+    REX3,
+    RMED1,
+    RUCB,
+    Duel,
+    DuelingPolicy,
+    MergeDTS,
+    MergeRUCB,
+    SelfSparring,
+    Sparring,
+)
 
 __all__ = [
+    "DTS",
+    "REX3",
+    "RMED1",
+    "RUCB",
     "BubbleRank",
     "ClickPolicy",
     "Duel",
@@ -15,5 +30,7 @@ __all__ = [
     "Policy",
     "Ranking",
     "SafetyReceipt",
+    "SelfSparring",
+    "Sparring",
     "load_policy",
 ]

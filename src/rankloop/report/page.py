@@ -85,6 +85,7 @@ def _plot(section: Section, prefix: str) -> str:
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     drawing = text.getvalue()
     drawing = drawing[drawing.index("<svg") :].replace(_INK, "currentColor")
+    drawing = re.sub(r"<metadata>.*?</metadata>", "", drawing, flags=re.DOTALL)
     # Every plot names its parts alike; on one page the names must differ.
     drawing = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", drawing)
     drawing = re.sub(r' (width|height)="[\d.]+pt"', "", drawing, count=2)

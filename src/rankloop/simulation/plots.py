@@ -122,7 +122,7 @@ def _title(results: Sequence[Result]) -> str:
 
 def _label(result: Result, results: Sequence[Result]) -> str:
     several = len({other.environment for other in results}) > 1
-    label = f"{result.policy} on {result.environment}" if several else result.policy
+    label = f"{result.policy} on {result.environment}" if several and result.environment else result.policy
     return "\n".join(textwrap.wrap(label, LABEL_WIDTH, subsequent_indent="  "))
 
 

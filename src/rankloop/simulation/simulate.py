@@ -6,9 +6,7 @@ import hashlib
 import inspect
 import json
 import os
-import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -17,17 +15,14 @@ import numpy.typing as npt
 from rankloop.environments import PreferenceMatrix
 from rankloop.policies import Policy
 from rankloop.simulation import duels
-from rankloop.simulation.progress import Progress, bar, silence
+from rankloop.simulation.progress import Advance, Progress, bar, silence
 from rankloop.simulation.result import Result, Run
+from rankloop.simulation.workers import Workers
 
 DEFAULT_CHECKPOINTS = 60
 
 LONGEST_HORIZON = 10**18
 """So that steps and their sums fit into the 64-bit numbers of compiled code."""
-
-
-class _Stopped(Exception):
-    """Raised inside a run that is asked to stop before its horizon."""
 
 
 def simulate(
@@ -96,35 +91,22 @@ def simulate(
         return result
 
     duels.warm_up(policy, environment)
-    stop = threading.Event()
     label = f"{result.policy} on {result.environment}" if result.environment else result.policy
     show = progress if callable(progress) else bar if progress else silence
-    with (
-        show(label, len(missing) * horizon) as advance,
-        ThreadPoolExecutor(min(workers, len(missing))) as pool,
-    ):
 
-        def report(played: int) -> None:
-            advance(played)
-            if stop.is_set():
-                raise _Stopped
+    def play(run: int, report: Advance) -> Run:
+        return duels.play(policy, environment, run, seed, result.steps, horizon, report)
 
-        futures: dict[Future[Run], int] = {}
+    with show(label, len(missing) * horizon) as advance, Workers(play, missing, workers, advance) as pool:
         try:
-            for run in missing:
-                futures[pool.submit(duels.play, policy, environment, run, seed, result.steps, horizon, report)] = run
-            waiting = set(futures)
-            while waiting:
-                done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
-                for future in done:
-                    result.finished[futures[future]] = future.result()
-                    if after_run is not None:
-                        after_run(result)
-        except BaseException as error:
-            stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            _keep_finished(result, futures)
-            if not isinstance(error, KeyboardInterrupt) or not result.finished:
+            for run in pool:
+                result.finished[run] = pool.finished[run]
+                if after_run is not None:
+                    after_run(result)
+        except KeyboardInterrupt:
+            pool.stop()
+            result.finished.update(pool.finished)
+            if not result.finished:
                 raise
             result.interrupted = True
             if after_run is not None:
@@ -160,12 +142,6 @@ def blank(
         "seed": _whole("seed", seed, 0),
     }
     return Result(setting, _checkpoints(checkpoints, horizon))
-
-
-def _keep_finished(result: Result, futures: dict[Future[Run], int]) -> None:
-    for future, run in futures.items():
-        if future.done() and not future.cancelled() and future.exception() is None:
-            result.finished[run] = future.result()
 
 
 def _take_over(resume: Result, wanted: Result) -> Result:

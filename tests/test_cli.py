@@ -1,0 +1,327 @@
+"""The command line: what it does, what it refuses, and how it goes on."""
+
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+import rankloop as rl
+from rankloop.cli import demo as demo_module
+from rankloop.cli.app import app
+from rankloop.cli.arguments import default_policies, dueling_policies, make_policies
+from rankloop.cli.errors import Refused
+from rankloop.cli.folder import file_name
+
+MATRIX = "0.5,0.9,0.8\n0.1,0.5,0.7\n0.2,0.3,0.5\n"
+
+
+def rankloop(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def refused(*arguments: object) -> str:
+    """The one line with which a command is refused."""
+    result = rankloop(*arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("rankloop: ")
+    return result.stderr.removeprefix("rankloop: ").strip()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def table(folder: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader((folder / "results.csv").read_text().splitlines()))
+
+
+@pytest.fixture
+def matrix(tmp_path: Path) -> Path:
+    path = tmp_path / "three.csv"
+    path.write_text(MATRIX)
+    return path
+
+
+def test_duel_writes_results_table_and_plot(matrix: Path, tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "out"
+    chosen = "MergeDTS,MergeRUCB,MergeDTS(alpha=1.01,batch_size=4,c=None,epsilon=0.01)"
+    result = rankloop("duel", matrix, "--policies", chosen, "--horizon", "1e3", "--runs", "3", "--out", out)
+    assert result.exit_code == 0, result.output
+    long_name = "MergeDTS-alpha=1.01-batch_size=4-c=None-epsilon=0.01.npz"
+    assert set(contents(out)) == {"MergeDTS.npz", "MergeRUCB.npz", long_name, "regret.png", "results.csv"}
+    assert contents(out)["regret.png"].startswith(b"\x89PNG")
+    rows = table(out)
+    assert len(rows) == 3
+    assert all(int(row["runs"]) == 3 for row in rows)
+    assert "three: 3 rankers, 1,000 duels a run" in result.stdout
+    assert str(out / "regret.png") in result.stdout
+    saved = rl.Result.load(out / "MergeDTS.npz")
+    direct = rl.simulate(rl.MergeDTS(3), rl.PreferenceMatrix.read(matrix), horizon=1000, runs=3)
+    assert np.array_equal(saved.regret, direct.regret)
+    assert "[1/3] MergeDTS" in result.stderr
+
+
+@pytest.mark.parametrize(("name", "n_arms"), [("cycle", 20), ("cycle2", 20), ("features:7", 7), ("features", 136)])
+def test_duel_knows_built_in_problems(name: str, n_arms: int, tmp_path: Path) -> None:
+    result = rankloop("duel", name, "--policies", "MergeRUCB", "--horizon", 10, "--runs", 1, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert f"{n_arms} rankers" in result.stdout
+
+
+def test_duel_adds_runs_and_policies_to_what_is_there(matrix: Path, tmp_path: Path) -> None:
+    def duel(policies: str, runs: int) -> None:
+        result = rankloop(
+            "duel", matrix, "--policies", policies, "--horizon", "500", "--runs", runs, "--out", tmp_path / "out"
+        )
+        assert result.exit_code == 0, result.output
+
+    duel("MergeDTS", 2)
+    first = rl.Result.load(tmp_path / "out" / "MergeDTS.npz")
+    duel("MergeDTS", 4)
+    second = rl.Result.load(tmp_path / "out" / "MergeDTS.npz")
+    assert np.array_equal(second.regret[:2], first.regret)
+    assert np.array_equal(second.seconds[:2], first.seconds), "finished runs are not run again"
+    duel("MergeRUCB", 1)
+    rows = table(tmp_path / "out")
+    assert {row["policy"]: int(row["runs"]) for row in rows} == {"MergeDTS": 4, "MergeRUCB": 1}
+
+
+def test_another_setting_is_refused_and_nothing_touched(matrix: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    base = {"--horizon": "500", "--runs": "2", "--seed": "1", "--policies": "MergeDTS", "--out": str(out)}
+
+    def arguments(problem: object = matrix, **changes: str) -> list[object]:
+        options = {**base, **{f"--{key}": value for key, value in changes.items()}}
+        return ["duel", problem, *(part for option in options.items() for part in option)]
+
+    assert rankloop(*arguments()).exit_code == 0
+    before = contents(out)
+    assert "horizon was 500 and is now 600" in refused(*arguments(horizon="600"))
+    assert "seed was 1 and is now 2" in refused(*arguments(seed="2"))
+    assert "matrix was three and is now another, cycle" in refused(*arguments("cycle"))
+    assert "checkpoints" in refused(*arguments(checkpoints="5"))
+    assert "horizon" in refused(*arguments(horizon="600", policies="MergeRUCB"))
+    assert contents(out) == before
+
+
+def test_damaged_results_are_refused_and_nothing_touched(matrix: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = ("duel", matrix, "--policies", "MergeDTS", "--horizon", "500", "--runs", "2", "--out", out)
+    assert rankloop(*command).exit_code == 0
+    path = out / "MergeDTS.npz"
+    path.write_bytes(path.read_bytes()[:700])
+    before = contents(out)
+    assert "MergeDTS.npz is damaged" in refused(*command)
+    rl.MergeDTS(3).save(path)
+    assert "holds a policy, not a result" in refused(*command)
+    path.write_bytes(before["MergeDTS.npz"])
+    assert contents(out) == before
+
+
+def test_files_of_others_in_the_folder_are_left_alone(matrix: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "matrix.npz").write_bytes(b"mine")
+    (out / "notes.txt").write_text("mine")
+    result = rankloop("duel", matrix, "--policies", "MergeDTS", "--horizon", "50", "--runs", "1", "--out", out)
+    assert result.exit_code == 0, result.output
+    assert (out / "matrix.npz").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("", "is empty"),
+        ("0.5,0.6\n0.4\n", "line 2: 1 numbers"),
+        ("0.5,0.6,0.7\n0.4,0.5,0.6\n", "must be square, not of shape (2, 3)"),
+        ("0.5,0.6\n0.6,0.5\n", "p[0, 1] must be 1 - p[1, 0]"),
+        ("0.5,nan\n0.4,0.5\n", "p[0, 1] = nan"),
+        ("0.5,1.5\n-0.5,0.5\n", "p[0, 1] = 1.5"),
+        ("0.5\n", "at least 2 arms, not 1"),
+        ("a,b\nc,d\n", "'a' is not a number"),
+    ],
+)
+def test_bad_matrices(content: str, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(content)
+    line = refused("duel", path, "--out", tmp_path / "out")
+    assert complaint in line
+    assert "bad.csv" in line
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["duel", "missing.csv"], "no file missing.csv"),
+        (["duel", "cylce"], "no matrix 'cylce': did you mean cycle?"),
+        (["duel", "feature:136"], "did you mean features:136?"),
+        (["duel", "zzz"], "give a file, or cycle, cycle2 or features:136"),
+        (["duel", "features:1"], "2 to 5000"),
+        (["duel", "features:many"], "2 to 5000"),
+        (["duel", "."], ". is a folder"),
+        (["duel"], "MATRIX"),
+        (["duel", "cycle", "--horizon", "0"], "--horizon must be a whole number of at least 1, not 0"),
+        (["duel", "cycle", "--horizon", "1.5"], "--horizon must be a whole number of at least 1, not 1.5"),
+        (["duel", "cycle", "--horizon", "lots"], "--horizon must be a whole number such as 1000 or 1e6, not 'lots'"),
+        (["duel", "cycle", "--horizon", "nan"], "not 'nan'"),
+        (["duel", "cycle", "--horizon", "1e40"], "horizon must be at most"),
+        (["duel", "cycle", "--runs", "0"], "--runs must be"),
+        (["duel", "cycle", "--workers", "0"], "--workers must be"),
+        (["duel", "cycle", "--seed", "-1"], "--seed must be"),
+        (["duel", "cycle", "--checkpoints", "0"], "--checkpoints must be"),
+        (["duel", "cycle", "--horizn", "5"], "--horizon"),
+        (["duel", "cycle", "--policies", "MergeDts"], "no policy 'MergeDts': did you mean MergeDTS?"),
+        (["duel", "cycle", "--policies", "merge-rucb"], "did you mean MergeRUCB?"),
+        (["duel", "cycle", "--policies", "DuelingPolicy"], "no policy 'DuelingPolicy'"),
+        (["duel", "cycle", "--policies", "MergeDTS,"], None),
+        (["duel", "cycle", "--policies", ""], "no policies in ''"),
+        (["duel", "cycle", "--policies", "MergeDTS("], "cannot read the policies 'MergeDTS('"),
+        (["duel", "cycle", "--policies", "MergeDTS(alpah=1)"], "no parameter 'alpah': did you mean alpha?"),
+        (["duel", "cycle", "--policies", "MergeDTS(alpha=-1)"], "alpha must be a positive number, not -1"),
+        (["duel", "cycle", "--policies", "MergeDTS(alpha=f())"], "alpha must be a plain value"),
+        (["duel", "cycle", "--policies", "MergeDTS(0.3)"], "parameters need their names"),
+        (["duel", "cycle", "--policies", "MergeDTS(n_arms=3)"], "n_arms follows from the matrix"),
+        (["duel", "cycle", "--policies", "MergeDTS(seed=3)"], "give --seed"),
+        (["duel", "cycle", "--policies", "MergeDTS(alpha=1,alpha=2)"], "alpha is given twice"),
+        (["duel", "cycle", "--policies", "__import__('os')"], "parameters need their names"),
+        (["duell", "cycle"], "no command 'duell': did you mean duel?"),
+        (["zzz"], "no command 'zzz': there are demo, duel, policies"),
+        (["demo", "--horizon", "0"], "--horizon must be"),
+        (["demo", "--runs", "x"], "--runs must be"),
+    ],
+)
+def test_bad_arguments(arguments: list[str], complaint: str | None, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    if complaint is None:  # a comma too many harms nobody
+        assert rankloop(*arguments, "--horizon", "10", "--runs", "1").exit_code == 0
+        return
+    assert complaint in refused(*arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_nearly_right_file_name_is_suggested(matrix: Path) -> None:
+    assert "did you mean three.csv?" in refused("duel", matrix.with_name("tree.csv"))
+
+
+def test_places_that_cannot_be_written(matrix: Path, tmp_path: Path) -> None:
+    for command in (["duel", matrix, "--horizon", "10"], ["demo", "--horizon", "10"]):
+        assert "is a file" in refused(*command, "--out", matrix)
+        assert "is a file, not a folder" in refused(*command, "--out", matrix / "below" / "it")
+    if os.getuid() != 0:
+        locked = tmp_path / "locked"
+        locked.mkdir(mode=0o500)
+        assert "not writable" in refused("duel", matrix, "--out", locked / "out")
+    assert matrix.read_text() == MATRIX
+
+
+def test_policies_are_parsed() -> None:
+    made = make_policies("MergeDTS, MergeRUCB(batch_size=4) ,MergeDTS(c=None, epsilon=0.5, alpha=1.0),MergeDTS", 10)
+    assert [repr(policy) for policy in made] == [
+        repr(rl.MergeDTS(10)),
+        repr(rl.MergeRUCB(10, batch_size=4)),
+        repr(rl.MergeDTS(10, c=None, epsilon=0.5, alpha=1.0)),
+    ]
+    assert len(make_policies("all", 10)) == len(dueling_policies())
+    assert set(default_policies()) <= set(dueling_policies())
+    with pytest.raises(Refused):
+        make_policies("None", 10)
+
+
+def test_file_names_are_safe_and_distinct() -> None:
+    assert file_name("MergeDTS") == "MergeDTS.npz"
+    assert "/" not in file_name("X(path='../../etc')")
+    long = [file_name(f"X(name='{'a' * 300}{end}')") for end in "bc"]
+    assert long[0] != long[1]
+    assert max(map(len, long)) < 120
+
+
+def test_policies_are_listed_with_their_parameters() -> None:
+    result = rankloop("policies")
+    assert result.exit_code == 0
+    for name in dueling_policies():
+        assert name in result.stdout
+    assert "batch_size=16" in result.stdout
+    assert "Finds the best of hundreds of rankers" in result.stdout
+    assert "DuelingPolicy" not in result.stdout
+
+
+def test_help_and_version() -> None:
+    assert rankloop("--version").stdout == f"rankloop {rl.__version__}\n"
+    for command in ((), ("duel",), ("policies",), ("demo",)):
+        result = rankloop(*command, "--help")
+        assert result.exit_code == 0
+        assert "Usage" in result.stdout
+    nothing = rankloop()
+    assert "duel" in nothing.stdout
+    assert nothing.stderr == ""
+
+
+def test_demo_ends_in_a_page(tmp_path: Path) -> None:
+    out = tmp_path / "demo"
+    result = rankloop("demo", "--out", out, "--horizon", "300", "--runs", "2")
+    assert result.exit_code == 0, result.output
+    page = (out / "index.html").read_text()
+    for part in demo_module.live_evaluation():
+        assert part.title in page
+        assert len(part.policies) == len(dueling_policies())
+    assert page.count("<svg") == 2
+    assert (out / "index.html").as_uri() in result.stdout
+    assert [path.name for path in out.iterdir()] == ["index.html"]
+
+
+def test_the_module_is_the_command_too() -> None:
+    done = subprocess.run([sys.executable, "-m", "rankloop", "duell"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "rankloop: no command 'duell': did you mean duel?\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT")
+def test_ctrl_c_keeps_runs_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    tie = tmp_path / "tie.csv"
+    tie.write_text("0.5,0.5\n0.5,0.5\n")  # never settles, so that runs take their time
+    rankloop("duel", tie, "--policies", "MergeDTS", "--horizon", "10", "--runs", "1", "--out", tmp_path / "warm")
+    command = [
+        sys.executable,
+        "-m",
+        "rankloop",
+        "duel",
+        str(tie),
+        "--policies",
+        "MergeDTS,MergeRUCB",
+        "--out",
+        str(out),
+    ]
+    command += ["--workers", "1", "--runs"]
+    process = subprocess.Popen([*command, "9999"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not (out / "MergeDTS.npz").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130, stderr
+    assert "Traceback" not in stderr
+    assert "(interrupted)" in stdout
+    assert "the same command goes on from there" in stdout
+    kept = rl.Result.load(out / "MergeDTS.npz")
+    n_kept = len(kept.finished)
+    assert 1 <= n_kept < 9999
+    done = subprocess.run([*command, str(n_kept + 1)], capture_output=True, text=True, check=True)
+    assert "Table:" in done.stdout
+    after = rl.Result.load(out / "MergeDTS.npz")
+    assert len(after.finished) == n_kept + 1
+    assert np.array_equal(after.seconds[:n_kept], kept.seconds)
+    assert not after.interrupted

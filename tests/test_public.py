@@ -1,0 +1,57 @@
+"""What the package shows of itself, and how quickly it comes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import rankloop
+
+
+def loaded_after(statement: str) -> set[str]:
+    """The top-level modules in a fresh process after a statement."""
+    script = f"{statement}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    return set(
+        subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout.split()
+    )
+
+
+def test_import_loads_nothing_heavy() -> None:
+    assert not loaded_after("import rankloop") & {"numpy", "numba", "llvmlite", "matplotlib", "rich", "typer"}
+
+
+def test_environments_and_simulations_need_no_plots() -> None:
+    loaded = loaded_after("import rankloop\nrankloop.simulate, rankloop.MergeDTS, rankloop.PreferenceMatrix")
+    assert "numba" in loaded
+    assert "matplotlib" not in loaded
+
+
+def test_the_command_line_loads_the_compiler_only_to_run() -> None:
+    assert not loaded_after("import rankloop.cli.app") & {"numpy", "numba", "matplotlib"}
+
+
+def test_all_names_what_is_public() -> None:
+    for name in rankloop.__all__:
+        assert getattr(rankloop, name) is not None
+        assert name in dir(rankloop)
+    names = {name for names in rankloop._HOME.values() for name in names}
+    assert len(set(rankloop.__all__)) == len(rankloop.__all__)
+    assert names == set(rankloop.__all__)
+
+
+def test_every_policy_and_environment_is_public() -> None:
+    from rankloop import environments, policies
+
+    for cls in policies.Policy.known.values():
+        if cls.__module__.startswith("rankloop.policies.") and cls.examples:
+            assert cls.__name__ in rankloop.__all__
+            assert getattr(policies, cls.__name__) is cls
+    for name in environments.__all__:
+        assert name in rankloop.__all__
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(AttributeError, match="MergeDts"):
+        rankloop.MergeDts  # noqa: B018
