@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankloop.environments import PreferenceMatrix
     from rankloop.files import load
-    from rankloop.policies import BubbleRank, Duel, FixedRanking, MergeDTS, MergeRUCB, Ranking
+    from rankloop.policies import (
+        BatchRank,
+        BubbleRank,
+        Duel,
+        FixedRanking,
+        MergeDTS,
+        MergeRUCB,
+        RankedEXP3,
+        Ranking,
+        TopRank,
+    )
     from rankloop.simulation import Result, plot, simulate
 
 __version__ = "0.1.0"
@@ -21,20 +31,33 @@ __version__ = "0.1.0"
 _HOME = {
     "rankloop.environments": ["PreferenceMatrix"],
     "rankloop.files": ["load"],
-    "rankloop.policies": ["BubbleRank", "Duel", "FixedRanking", "MergeDTS", "MergeRUCB", "Ranking"],
+    "rankloop.policies": [
+        "BatchRank",
+        "BubbleRank",
+        "Duel",
+        "FixedRanking",
+        "MergeDTS",
+        "MergeRUCB",
+        "RankedEXP3",
+        "Ranking",
+        "TopRank",
+    ],
     "rankloop.simulation": ["Result", "plot", "simulate"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "BatchRank",
     "BubbleRank",
     "Duel",
     "FixedRanking",
     "MergeDTS",
     "MergeRUCB",
     "PreferenceMatrix",
+    "RankedEXP3",
     "Ranking",
     "Result",
+    "TopRank",
     "load",
     "plot",
     "simulate",
