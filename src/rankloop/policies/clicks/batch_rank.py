@@ -260,11 +260,11 @@ class BatchRank(ClickPolicy):
         items = super()._check_ranking(ranking)
         batch, newest = self.state.batch, self.state.counts[NEWEST_STAMP]
         for k, note in enumerate(ranking.notes):
-            known = note.is_integer() and 0 <= note <= newest
+            known = note == int(note) and 0 <= note <= newest
             if known and 0 < note == batch[k, STAMP]:
                 known = items[k] in self.state.members[batch[k, FIRST] : batch[k, END]]
             if not known:
-                raise ValueError(f"the notes of {ranking!r} are not those of a BatchRank: {ranking.notes}")
+                raise self._wrong_notes(ranking)
         return items
 
     @property

@@ -180,7 +180,7 @@ class RankedEXP3(ClickPolicy):
         gamma = min(1.0, state.anytime / math.sqrt(state.observed[0] + 1)) if state.anytime else state.rate
         for probability in ranking.notes:
             if probability and not 0.999 * gamma / self.n_items < probability < 1.001:
-                raise ValueError(f"the notes of {ranking!r} are not those of a RankedEXP3: {ranking.notes}")
+                raise self._wrong_notes(ranking)
         return items
 
     @property

@@ -232,14 +232,14 @@ class TopRank(ClickPolicy):
         items = super()._check_ranking(ranking)
         ends, members = ranking.notes[: self.n_positions], ranking.notes[self.n_positions :]
         in_order = all(
-            end.is_integer() and k < end <= self.n_items and (k == 0 or ends[k - 1] in (end, k))
+            end == int(end) and k < end <= self.n_items and (k == 0 or ends[k - 1] in (end, k))
             for k, end in enumerate(ends)
         )
         whole = all(
-            word.is_integer() and 0 <= word < 2 ** min(BITS, self.n_items - BITS * w) for w, word in enumerate(members)
+            word == int(word) and 0 <= word < 2 ** min(BITS, self.n_items - BITS * w) for w, word in enumerate(members)
         )
         if not in_order or not whole:
-            raise ValueError(f"the notes of {ranking!r} are not those of a TopRank: {ranking.notes}")
+            raise self._wrong_notes(ranking)
         return items
 
     @property
