@@ -148,6 +148,6 @@ class ClickPolicy(Policy):
             raise ValueError(f"clicks must be 0 or 1 for each position, not {clicks!r}") from None
         if given.shape != (self.n_positions,):
             raise ValueError(f"there are {self.n_positions} positions, but clicks are {clicks!r}")
-        if not np.isin(given, (0, 1)).all():
+        if not ((given == 0) | (given == 1)).all():
             raise ValueError(f"clicks must be 0 or 1 for each position, not {clicks!r}")
         return given.astype(np.uint8)

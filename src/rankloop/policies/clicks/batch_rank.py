@@ -258,12 +258,10 @@ class BatchRank(ClickPolicy):
 
     def _check_ranking(self, ranking: Ranking) -> npt.NDArray[np.int64]:
         items = super()._check_ranking(ranking)
-        batch, newest = self.state.batch, self.state.counts[NEWEST_STAMP]
-        for k, note in enumerate(ranking.notes):
+        members, newest = self.state.members.tolist(), int(self.state.counts[NEWEST_STAMP])
+        for item, note, row in zip(ranking, ranking.notes, self.state.batch.tolist(), strict=True):
             known = note == int(note) and 0 <= note <= newest
-            if known and 0 < note == batch[k, STAMP]:
-                known = items[k] in self.state.members[batch[k, FIRST] : batch[k, END]]
-            if not known:
+            if not known or (0 < note == row[STAMP] and item not in members[row[FIRST] : row[END]]):
                 raise self._wrong_notes(ranking)
         return items
 
