@@ -10,9 +10,15 @@ from references import partitions
 from references.users import cascade, position_based
 
 import rankloop as rl
+from rankloop.kernels import compiled, settled
 from rankloop.testing import assert_same_state
 
 SPREAD = [0.1, 0.7, 0.4, 0.02, 0.55, 0.25, 0.85]
+
+
+@compiled
+def is_settled(state):
+    return settled(state)
 
 
 def learn(policy, clicks, steps: int) -> None:
@@ -54,9 +60,11 @@ def test_finds_the_best_list(n_positions: int) -> None:
 
 def test_settles_on_the_best_list_and_stays() -> None:
     policy = rl.BatchRank(3, 2, horizon=100, seed=2)
+    assert not is_settled(policy.state)
     late = policy.rank()
     learn(policy, position_based([0.05, 0.9, 0.4], [1, 0.8], 1), 2000)
     assert policy.batches == [[1], [2]]
+    assert is_settled(policy.state)
     for _ in range(500):
         policy.update(late, [int(item == 0) for item in late])
     assert [list(policy.rank()) for _ in range(50)] == [[1, 2]] * 50
@@ -126,6 +134,13 @@ def test_refuses_notes_that_cannot_be(notes: list[float]) -> None:
     with pytest.raises(ValueError, match="notes"):
         policy.update(rl.Ranking.from_json({**fields, "notes": notes}), [1, 0])
     assert_same_state(policy.snapshot(), before)
+
+
+def test_one_item_is_settled_from_the_start() -> None:
+    policy = rl.BatchRank(1, 1, horizon=10, seed=0)
+    assert is_settled(policy.state)
+    policy.update(policy.rank(), [1])
+    assert policy.best == [0]
 
 
 def test_refuses_an_item_that_was_not_in_the_batch() -> None:
