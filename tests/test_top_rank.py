@@ -104,20 +104,30 @@ def test_a_late_list_counts_for_the_block_it_was_drawn_from() -> None:
     assert policy.state.wins[0, 1] == before[0, 1] + 1
 
 
-def test_contradicting_late_evidence_never_makes_a_cycle() -> None:
-    """Old lists prove 0 over 1, then 1 over 2: that settles 0 over 2, whatever they prove afterwards."""
+@pytest.mark.parametrize("first", [(0, 1), (1, 2)])
+def test_contradicting_late_evidence_never_makes_a_cycle(first: tuple[int, int]) -> None:
+    """Once 0 is above 1 and 1 above 2, 0 is above 2, whatever old lists say of those two."""
     policy = rl.TopRank(3, 3, delta=0.1, seed=1)
     early = policy.rank()
 
     def tell(*clicked: int) -> None:
         policy.update(early, [int(item in clicked) for item in early])
 
-    while not policy.state.better[0, 1]:
-        tell(0)
-        tell(0, 2)
-    assert not policy.state.better[0, 2]
-    while not policy.state.better[1, 2]:
-        tell(1)
+    if first == (0, 1):
+        while not policy.state.better[0, 1]:
+            tell(0)
+            tell(0, 2)
+        assert not policy.state.better[0, 2]
+        while not policy.state.better[1, 2]:
+            tell(1)
+    else:
+        while not policy.state.better[1, 2]:
+            tell(1)
+            tell(1, 0)
+        assert not policy.state.better[0, 2]
+        while not policy.state.better[0, 1]:
+            tell(0, 2)
+    assert policy.state.better[0, 2]
     for _ in range(200):
         tell(2)
     assert policy.blocks == [[0], [1], [2]]
