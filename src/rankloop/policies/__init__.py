@@ -1,7 +1,16 @@
 """Policies: what to show next, and what to learn from the answer. One policy, one module."""
 
 from rankloop.policies.base import Policy, load_policy
-from rankloop.policies.clicks import BubbleRank, ClickPolicy, FixedRanking, Ranking, SafetyReceipt
+from rankloop.policies.clicks import (
+    BatchRank,
+    BubbleRank,
+    ClickPolicy,
+    FixedRanking,
+    RankedEXP3,
+    Ranking,
+    SafetyReceipt,
+    TopRank,
+)
 from rankloop.policies.dueling import (
     DTS,
     REX3,
@@ -20,6 +29,7 @@ __all__ = [
     "REX3",
     "RMED1",
     "RUCB",
+    "BatchRank",
     "BubbleRank",
     "ClickPolicy",
     "Duel",
@@ -28,9 +38,11 @@ __all__ = [
     "MergeDTS",
     "MergeRUCB",
     "Policy",
+    "RankedEXP3",
     "Ranking",
     "SafetyReceipt",
     "SelfSparring",
     "Sparring",
+    "TopRank",
     "load_policy",
 ]

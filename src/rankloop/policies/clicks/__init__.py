@@ -1,8 +1,20 @@
 """Click bandits: which list to show, from clicks on lists."""
 
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
+from rankloop.policies.clicks.batch_rank import BatchRank
 from rankloop.policies.clicks.bubble_rank import BubbleRank
 from rankloop.policies.clicks.fixed_ranking import FixedRanking
+from rankloop.policies.clicks.ranked_exp3 import RankedEXP3
 from rankloop.policies.clicks.safety import SafetyReceipt
+from rankloop.policies.clicks.top_rank import TopRank
 
-__all__ = ["BubbleRank", "ClickPolicy", "FixedRanking", "Ranking", "SafetyReceipt"]
+__all__ = [
+    "BatchRank",
+    "BubbleRank",
+    "ClickPolicy",
+    "FixedRanking",
+    "RankedEXP3",
+    "Ranking",
+    "SafetyReceipt",
+    "TopRank",
+]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from rankloop.kernels import Stream
 from rankloop.policies.base import Policy, choose_once, learn_once, new_stream
-from rankloop.policies.checks import check_whole
+from rankloop.policies.checks import check_whole, is_index, is_number
 
 
 class Ranking(Sequence[int]):
@@ -90,6 +91,9 @@ class ClickPolicy(Policy):
     n_notes: int = 0
     """How many numbers the policy notes about each list."""
 
+    learns: ClassVar[bool] = True
+    """Whether clicks change what is shown, so that the generic checks can ask for it."""
+
     def __init__(self, n_items: int, n_positions: int, seed: int | None) -> None:
         self.n_items = check_whole("n_items", n_items, 1)
         self.n_positions = check_whole("n_positions", n_positions, 1)
@@ -116,19 +120,26 @@ class ClickPolicy(Policy):
         observed = self._check_clicks(clicks)
         learn_once(self.state, items, np.array(ranking.notes, np.float64), observed)
 
+    @property
+    def best(self) -> list[int]:
+        """The list that looks best now, as far as it is shown."""
+        raise NotImplementedError
+
     def _check_ranking(self, ranking: Ranking) -> npt.NDArray[np.int64]:
         if not isinstance(ranking, Ranking):
             raise ValueError(f"update needs the ranking that rank() gave (or Ranking.from_json), not {ranking!r}")
         if ranking.policy != self._tag:
             raise ValueError(f"{ranking!r} is not a list of this policy: feedback belongs to the policy that chose it")
-        items = np.array(ranking.items, np.int64)
-        if len(items) != self.n_positions or len(set(ranking.items)) != len(items):
+        if len(ranking) != self.n_positions or len(set(ranking.items)) != len(ranking):
             raise ValueError(f"a list of this policy has {self.n_positions} different items, not {ranking!r}")
-        if items.min() < 0 or items.max() >= self.n_items:
+        if not all(is_index(item, self.n_items) for item in ranking):
             raise ValueError(f"items go from 0 to {self.n_items - 1}, not as in {ranking!r}")
-        if len(ranking.notes) != self.n_notes or not np.isfinite(np.array(ranking.notes)).all():
-            raise ValueError(f"the notes of {ranking!r} are not those of a {type(self).__name__}: {ranking.notes}")
-        return items
+        if len(ranking.notes) != self.n_notes or not all(is_number(n) and math.isfinite(n) for n in ranking.notes):
+            raise self._wrong_notes(ranking)
+        return np.array(ranking.items, np.int64)
+
+    def _wrong_notes(self, ranking: Ranking) -> ValueError:
+        return ValueError(f"the notes of {ranking!r} are not those of a {type(self).__name__}: {ranking.notes}")
 
     def _check_clicks(self, clicks: Sequence[int] | npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
         try:
@@ -137,6 +148,6 @@ class ClickPolicy(Policy):
             raise ValueError(f"clicks must be 0 or 1 for each position, not {clicks!r}") from None
         if given.shape != (self.n_positions,):
             raise ValueError(f"there are {self.n_positions} positions, but clicks are {clicks!r}")
-        if not np.isin(given, (0, 1)).all():
+        if not ((given == 0) | (given == 1)).all():
             raise ValueError(f"clicks must be 0 or 1 for each position, not {clicks!r}")
         return given.astype(np.uint8)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from rankloop.kernels import below, choose, inlined, learn, next_word, settled, step
 from rankloop.policies.checks import check_between, check_whole
-from rankloop.policies.clicks.base import ClickPolicy
+from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.clicks.initial import check_initial
 from rankloop.policies.clicks.safety import Exchange, PairEvidence, SafetyReceipt
 
@@ -251,6 +251,15 @@ class BubbleRank(ClickPolicy):
     def _tag(self) -> str:
         """Lists from before a revert are not answered after it."""
         return f"{self.identity}.{self.state.counts[EPOCH]}"
+
+    def _check_ranking(self, ranking: Ranking) -> npt.NDArray[np.int64]:
+        items = super()._check_ranking(ranking)
+        *exchanged, hidden = ranking.notes
+        twice = any(upper and lower for upper, lower in zip(exchanged, ranking.notes[1:], strict=True))
+        rivals = [0, *(1 + item for item in range(self.n_items) if item not in ranking.items)]
+        if twice or hidden not in rivals or any(note not in (0, 1) for note in exchanged):
+            raise self._wrong_notes(ranking)
+        return items
 
     def revert(self) -> None:
         """Go back to the initial list, forget all evidence, and refuse the feedback to lists shown before."""

@@ -51,8 +51,14 @@ class FixedRanking(ClickPolicy):
     """
 
     examples = ({"initial": [2, 0, 1, 3]}, {"initial": [2, 0, 1, 3], "n_positions": 2})
+    learns = False
 
     def __init__(self, initial: Sequence[int], n_positions: int | None = None, *, seed: int | None = None) -> None:
         self.initial = check_initial(initial)
         super().__init__(len(self.initial), len(self.initial) if n_positions is None else n_positions, seed)
         self.state = FixedRankingState(self._rng, np.array(self.initial))
+
+    @property
+    def best(self) -> list[int]:
+        """The list it shows."""
+        return self.initial[: self.n_positions]
