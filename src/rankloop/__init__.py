@@ -11,23 +11,50 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankloop.environments import PreferenceMatrix
+    from rankloop.environments import DriftingCascade, PreferenceMatrix
     from rankloop.files import load
-    from rankloop.policies import BubbleRank, Duel, FixedRanking, MergeDTS, MergeRUCB, Ranking
+    from rankloop.policies import (
+        BubbleRank,
+        CascadeDUCB,
+        CascadeKLUCB,
+        CascadeSWUCB,
+        CascadeUCB1,
+        Duel,
+        FixedRanking,
+        MergeDTS,
+        MergeRUCB,
+        Ranking,
+    )
     from rankloop.simulation import Result, plot, simulate
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "rankloop.environments": ["PreferenceMatrix"],
+    "rankloop.environments": ["DriftingCascade", "PreferenceMatrix"],
     "rankloop.files": ["load"],
-    "rankloop.policies": ["BubbleRank", "Duel", "FixedRanking", "MergeDTS", "MergeRUCB", "Ranking"],
+    "rankloop.policies": [
+        "BubbleRank",
+        "CascadeDUCB",
+        "CascadeKLUCB",
+        "CascadeSWUCB",
+        "CascadeUCB1",
+        "Duel",
+        "FixedRanking",
+        "MergeDTS",
+        "MergeRUCB",
+        "Ranking",
+    ],
     "rankloop.simulation": ["Result", "plot", "simulate"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "BubbleRank",
+    "CascadeDUCB",
+    "CascadeKLUCB",
+    "CascadeSWUCB",
+    "CascadeUCB1",
+    "DriftingCascade",
     "Duel",
     "FixedRanking",
     "MergeDTS",

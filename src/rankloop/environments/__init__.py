@@ -1,5 +1,6 @@
 """What answers a policy in simulation."""
 
+from rankloop.environments.drifting_cascade import DriftingCascade
 from rankloop.environments.preference_matrix import PreferenceMatrix
 
-__all__ = ["PreferenceMatrix"]
+__all__ = ["DriftingCascade", "PreferenceMatrix"]

@@ -3,7 +3,7 @@
 from rankloop.kernels.compiler import cache_directory, compiled, entry, inlined, step
 from rankloop.kernels.posterior import draw_below, draw_pair_below, record_win
 from rankloop.kernels.random import Stream, below, beta, next_word, pick_largest, shuffle, stream, uniform
-from rankloop.kernels.steps import choose, learn, regret, respond, settled
+from rankloop.kernels.steps import choose, gains, learn, regret, respond, settled
 
 __all__ = [
     "Stream",
@@ -15,6 +15,7 @@ __all__ = [
     "draw_below",
     "draw_pair_below",
     "entry",
+    "gains",
     "inlined",
     "learn",
     "next_word",

@@ -2,7 +2,21 @@
 
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.clicks.bubble_rank import BubbleRank
+from rankloop.policies.clicks.cascade_ducb import CascadeDUCB
+from rankloop.policies.clicks.cascade_kl_ucb import CascadeKLUCB
+from rankloop.policies.clicks.cascade_swucb import CascadeSWUCB
+from rankloop.policies.clicks.cascade_ucb1 import CascadeUCB1
 from rankloop.policies.clicks.fixed_ranking import FixedRanking
 from rankloop.policies.clicks.safety import SafetyReceipt
 
-__all__ = ["BubbleRank", "ClickPolicy", "FixedRanking", "Ranking", "SafetyReceipt"]
+__all__ = [
+    "BubbleRank",
+    "CascadeDUCB",
+    "CascadeKLUCB",
+    "CascadeSWUCB",
+    "CascadeUCB1",
+    "ClickPolicy",
+    "FixedRanking",
+    "Ranking",
+    "SafetyReceipt",
+]
