@@ -54,7 +54,7 @@ def test_never_violates_safety(kind: str) -> None:
         problem = random_problem(draw, kind, n)
         initial = draw.permutation(n).tolist()
         policy = rl.BubbleRank(initial, horizon=10**6)
-        run = play(policy, problem, 0, seed, steps, 10**6, lambda played: None, initial=initial)
+        run = play(policy, problem, 0, seed, steps, 10**6, lambda _: None, initial=initial)
         assert run.records["violations"][0] == 0, f"{problem}, initial list {initial}"
 
 

@@ -4,6 +4,7 @@ import math
 
 import numba
 import numpy as np
+
 from naive.users import as_array, loss, respond
 
 

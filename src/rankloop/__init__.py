@@ -11,7 +11,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankloop.environments import CascadeModel, DependentClickModel, PositionBasedModel, PreferenceMatrix
+    from rankloop.environments import (
+        CascadeModel,
+        DependentClickModel,
+        DriftingCascade,
+        PositionBasedModel,
+        PreferenceMatrix,
+    )
     from rankloop.files import load
     from rankloop.policies import (
         DTS,
@@ -24,12 +30,10 @@ if TYPE_CHECKING:
         CascadeKLUCB,
         CascadeSWUCB,
         CascadeUCB1,
-        DriftingCascade,
         Duel,
         FixedRanking,
         MergeDTS,
         MergeRUCB,
-        PreferenceMatrix,
         RankedEXP3,
         Ranking,
         SelfSparring,
@@ -41,7 +45,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "rankloop.environments": ["CascadeModel", "DependentClickModel", "PositionBasedModel", "PreferenceMatrix"],
+    "rankloop.environments": [
+        "CascadeModel",
+        "DependentClickModel",
+        "DriftingCascade",
+        "PositionBasedModel",
+        "PreferenceMatrix",
+    ],
     "rankloop.files": ["load"],
     "rankloop.policies": [
         "BatchRank",
@@ -50,21 +60,19 @@ _HOME = {
         "CascadeKLUCB",
         "CascadeSWUCB",
         "CascadeUCB1",
-        "DTS",
-        "DriftingCascade",
-        "Duel",
         "FixedRanking",
+        "RankedEXP3",
+        "Ranking",
+        "TopRank",
+        "DTS",
+        "Duel",
         "MergeDTS",
         "MergeRUCB",
-        "PreferenceMatrix",
         "REX3",
         "RMED1",
         "RUCB",
-        "RankedEXP3",
-        "Ranking",
         "SelfSparring",
         "Sparring",
-        "TopRank",
     ],
     "rankloop.simulation": ["Result", "plot", "simulate"],
 }
@@ -89,7 +97,6 @@ __all__ = [
     "MergeDTS",
     "MergeRUCB",
     "PositionBasedModel",
-    "PreferenceMatrix",
     "PreferenceMatrix",
     "RankedEXP3",
     "Ranking",

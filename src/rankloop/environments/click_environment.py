@@ -67,14 +67,6 @@ class ClickEnvironment:
         n = min(len(items), self._check_top(top))
         return float(self.optimal_rewards[n] - self._reward(self.attraction[items[:n]]))
 
-    def ndcg(self, ranking: Any, top: int | None = None) -> float:
-        """Normalised discounted cumulative gain of the first `top` positions, the attraction being the gain."""
-        items = check_list(ranking, self.n_items, self.n_positions)
-        n = min(len(items), self._check_top(top))
-        discount = 1 / np.log2(np.arange(2, n + 2))
-        ideal = float(np.sort(self.attraction)[::-1][:n] @ discount)
-        return float(self.attraction[items[:n]] @ discount) / ideal if ideal > 0 else 1.0
-
     def optimal_list(self, n_positions: int | None = None) -> list[int]:
         """The list of that length with the highest reward: the most attractive items at the weightiest positions.
 

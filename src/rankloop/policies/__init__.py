@@ -4,6 +4,10 @@ from rankloop.policies.base import Policy, load_policy
 from rankloop.policies.clicks import (
     BatchRank,
     BubbleRank,
+    CascadeDUCB,
+    CascadeKLUCB,
+    CascadeSWUCB,
+    CascadeUCB1,
     ClickPolicy,
     FixedRanking,
     RankedEXP3,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from rankloop.kernels import choose, entry, gains, inlined, learn, regret, respond, settled
+from rankloop.kernels import choose, compiled, entry, gains, inlined, learn, regret, respond, settled
 
-REGRET, VIOLATIONS, CLICKS = range(3)
+REGRET, VIOLATIONS, CLICKS, NDCG = range(4)
 
 
 @entry
@@ -42,28 +43,47 @@ def run_lists(
     environment: Any,
     rng: Any,
     n_steps: int,
+    top: int,
     limit: float,
     items: Any,
     notes: Any,
     clicks: Any,
     totals: Any,
 ) -> None:
-    """Show `n_steps` lists and add up their regret, violations and clicks in `totals`.
+    """Show `n_steps` lists, add up their regret, violations and clicks in `totals`, and note the last one's NDCG there.
 
-    A violation is a list with more than `limit` pairs in the wrong order; none are counted where the limit is
-    infinite. `items` is left as the last list shown.
+    A violation is a list with more than `limit` pairs in the wrong order; none are counted where that is infinite.
     """
     count_violations = limit < np.inf
-    for _ in range(n_steps):
-        if not settled(policy):
-            choose(policy, items, notes)
+    for t in range(n_steps):
+        choose(policy, items, notes)
         totals[REGRET] += regret(environment, items)
         if count_violations:
             totals[VIOLATIONS] += inversions(gains(environment), items) > limit
+        if t == n_steps - 1:
+            totals[NDCG] = ndcg(gains(environment), items, top)
         respond(environment, rng, items, clicks)
         for k in range(len(items)):
             totals[CLICKS] += clicks[k]
         learn(policy, items, notes, clicks)
+
+
+@entry
+def answer_list(environment: Any, rng: Any, top: int, limit: float, items: Any, clicks: Any, totals: Any) -> None:
+    """One user's clicks on a list that a policy in Python has chosen, with the records of `run_lists`."""
+    totals[REGRET] += regret(environment, items)
+    if limit < np.inf:
+        totals[VIOLATIONS] += inversions(gains(environment), items) > limit
+    totals[NDCG] = ndcg(gains(environment), items, top)
+    respond(environment, rng, items, clicks)
+    for k in range(len(items)):
+        totals[CLICKS] += clicks[k]
+
+
+@entry
+def count_inversions(environment: Any, items: Any) -> int:
+    """How many pairs of a list stand in the wrong order, for a caller in Python."""
+    return inversions(gains(environment), items)
 
 
 @inlined
@@ -77,15 +97,18 @@ def inversions(attraction: Any, items: Any) -> int:
     return found
 
 
-@entry
-def answer_list(environment: Any, rng: Any, items: Any, clicks: Any) -> float:
-    """One user's clicks on a list; returns the list's regret."""
-    loss = regret(environment, items)
-    respond(environment, rng, items, clicks)
-    return loss
-
-
-@entry
-def count_inversions(environment: Any, items: Any) -> int:
-    """How many pairs of a list stand in the wrong order, for a caller in Python."""
-    return inversions(gains(environment), items)
+@compiled
+def ndcg(attraction: Any, items: Any, top: int) -> float:
+    """Normalised discounted cumulative gain of the first `top` positions, the attraction being the gain."""
+    gained = 0.0
+    ideal = 0.0
+    taken = np.zeros(len(attraction), np.bool_)
+    for k in range(min(top, len(items))):
+        best = -1
+        for i in range(len(attraction)):
+            if not taken[i] and (best < 0 or attraction[i] > attraction[best]):
+                best = i
+        taken[best] = True
+        gained += attraction[items[k]] / math.log2(k + 2.0)
+        ideal += attraction[best] / math.log2(k + 2.0)
+    return gained / ideal if ideal > 0.0 else 1.0
