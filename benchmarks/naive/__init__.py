@@ -1,0 +1,1 @@
+"""Each policy as its pseudo-code reads, compiled but with no cleverness: what the benchmarks compare against."""
