@@ -51,6 +51,10 @@ def test_statistics_are_discounted_sums_over_the_history(gamma: float | None) ->
             unit = policy.state.discount[WEIGHT]
             np.testing.assert_allclose(policy.state.seen / unit, N, rtol=1e-10, atol=1e-80)
             np.testing.assert_allclose(policy.state.clicked / unit, X, rtol=1e-10, atol=1e-80)
+            for a in range(5):
+                if N[a] > 1e-80:
+                    assert math.isclose(policy.state.width[a] * math.sqrt(unit), N[a] ** -0.5, rel_tol=1e-10)
+                    assert math.isclose(policy.state.mean[a], X[a] / N[a], rel_tol=1e-10, abs_tol=1e-80)
             time = sum(slow.gamma(slow.t) ** s for s in range(slow.t))
             assert math.isclose(policy.state.discount[DISCOUNTED_TIME], time, rel_tol=1e-10)
 

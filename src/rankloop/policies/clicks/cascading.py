@@ -34,12 +34,8 @@ def repair_order(order: Any, index: Any, n: int, tolerance: float) -> bool:
     """
     close = False
     for k in range(1, n):
-        item = order[k]
-        value = index[item]
-        above = index[order[k - 1]]
-        if above > value + tolerance:
-            continue
-        close |= _insert(order, index, k, tolerance)
+        if index[order[k - 1]] <= index[order[k]] + tolerance:
+            close |= _insert(order, index, k, tolerance)
     last = index[order[n - 1]]
     for q in range(n, len(order)):
         if index[order[q]] >= last - tolerance:
@@ -48,7 +44,6 @@ def repair_order(order: Any, index: Any, n: int, tolerance: float) -> bool:
                 order[n - 1], order[q] = order[q], order[n - 1]
                 close |= _insert(order, index, n - 1, tolerance)
                 last = index[order[n - 1]]
-                close |= index[order[q]] >= last - tolerance
     return close
 
 
@@ -76,7 +71,9 @@ def break_ties(rng: Any, order: Any, index: Any, n: int) -> None:
     while start < n:
         value = index[order[start]]
         end = start + 1
-        for q in range(end, len(order)):
+        while end < n and index[order[end]] == value:
+            end += 1
+        for q in range(n, len(order) if end == n else n):
             if index[order[q]] == value:
                 order[end], order[q] = order[q], order[end]
                 end += 1
