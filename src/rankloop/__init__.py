@@ -11,17 +11,69 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankloop.environments import CascadeModel, DependentClickModel, PositionBasedModel, PreferenceMatrix
+    from rankloop.environments import (
+        CascadeModel,
+        DependentClickModel,
+        DriftingCascade,
+        PositionBasedModel,
+        PreferenceMatrix,
+    )
     from rankloop.files import load
-    from rankloop.policies import DTS, REX3, RMED1, RUCB, Duel, MergeDTS, MergeRUCB, SelfSparring, Sparring
+    from rankloop.policies import (
+        DTS,
+        REX3,
+        RMED1,
+        RUCB,
+        BatchRank,
+        BubbleRank,
+        CascadeDUCB,
+        CascadeKLUCB,
+        CascadeSWUCB,
+        CascadeUCB1,
+        Duel,
+        FixedRanking,
+        MergeDTS,
+        MergeRUCB,
+        RankedEXP3,
+        Ranking,
+        SelfSparring,
+        Sparring,
+        TopRank,
+    )
     from rankloop.simulation import Result, plot, simulate
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "rankloop.environments": ["CascadeModel", "DependentClickModel", "PositionBasedModel", "PreferenceMatrix"],
+    "rankloop.environments": [
+        "CascadeModel",
+        "DependentClickModel",
+        "DriftingCascade",
+        "PositionBasedModel",
+        "PreferenceMatrix",
+    ],
     "rankloop.files": ["load"],
-    "rankloop.policies": ["DTS", "Duel", "MergeDTS", "MergeRUCB", "REX3", "RMED1", "RUCB", "SelfSparring", "Sparring"],
+    "rankloop.policies": [
+        "BatchRank",
+        "BubbleRank",
+        "CascadeDUCB",
+        "CascadeKLUCB",
+        "CascadeSWUCB",
+        "CascadeUCB1",
+        "DTS",
+        "Duel",
+        "FixedRanking",
+        "MergeDTS",
+        "MergeRUCB",
+        "REX3",
+        "RMED1",
+        "RUCB",
+        "RankedEXP3",
+        "Ranking",
+        "SelfSparring",
+        "Sparring",
+        "TopRank",
+    ],
     "rankloop.simulation": ["Result", "plot", "simulate"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
@@ -31,16 +83,27 @@ __all__ = [
     "REX3",
     "RMED1",
     "RUCB",
+    "BatchRank",
+    "BubbleRank",
+    "CascadeDUCB",
+    "CascadeKLUCB",
     "CascadeModel",
+    "CascadeSWUCB",
+    "CascadeUCB1",
     "DependentClickModel",
+    "DriftingCascade",
     "Duel",
+    "FixedRanking",
     "MergeDTS",
     "MergeRUCB",
     "PositionBasedModel",
     "PreferenceMatrix",
+    "RankedEXP3",
+    "Ranking",
     "Result",
     "SelfSparring",
     "Sparring",
+    "TopRank",
     "load",
     "plot",
     "simulate",

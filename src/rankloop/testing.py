@@ -6,23 +6,26 @@ Each takes a function that makes the policy from a seed and raises AssertionErro
 
     def test_my_policy():
         testing.check_dueling_policy(lambda seed: MyPolicy(n_arms=5, seed=seed))
+        testing.check_click_policy(lambda seed: MyOtherPolicy(n_items=7, n_positions=3, seed=seed))
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rankloop.environments import PreferenceMatrix
 from rankloop.files import load
-from rankloop.policies import Duel, DuelingPolicy
+from rankloop.policies import ClickPolicy, Duel, DuelingPolicy, Policy, Ranking
 from rankloop.simulation import simulate
 
 MakeDueling = Callable[[int], DuelingPolicy]
+MakeClick = Callable[[int], ClickPolicy]
 
 
 def check_dueling_policy(make: MakeDueling) -> None:
@@ -68,12 +71,8 @@ def check_saves_and_loads(make: MakeDueling) -> None:
     """A loaded policy goes on bit for bit."""
     policy = make(5)
     _duels(policy, 150)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "policy.npz"
-        policy.save(path)
-        loaded = load(path)
-    assert isinstance(loaded, type(policy)), f"loaded a {type(loaded).__name__}"
-    assert loaded.parameters == policy.parameters, "parameters were not kept"
+    loaded = _saved_and_loaded(policy)
+    assert isinstance(loaded, DuelingPolicy)
     assert _duels(loaded, 300) == _duels(policy, 300), "the loaded policy chooses otherwise"
     assert_same_state(loaded.snapshot(), policy.snapshot())
 
@@ -99,12 +98,7 @@ def check_refuses_bad_input(make: MakeDueling) -> None:
         (Duel(0, 1, (1.0, 2.0, 3.0)), 0),
     ]
     for given, winner in bad:
-        try:
-            policy.update(given, winner)
-        except ValueError:
-            assert_same_state(policy.snapshot(), before)
-        else:
-            raise AssertionError(f"update({given!r}, winner={winner!r}) was accepted")
+        _assert_refused(policy, before, given, winner)
 
 
 def check_beats_uniform_choice(make: MakeDueling) -> None:
@@ -134,11 +128,167 @@ def easy_problem(n_arms: int) -> PreferenceMatrix:
     return PreferenceMatrix.from_utilities(worth)
 
 
+def check_click_policy(make: MakeClick) -> None:
+    """Run every check of click policies."""
+    for check in CLICK_CHECKS:
+        check(make)
+
+
+def check_same_seed_same_lists(make: MakeClick) -> None:
+    """Two policies of one seed show the same lists; where a policy learns, those of another seed do not."""
+    assert _lists(make(3), 200) == _lists(make(3), 200), "the same seed must give the same lists"
+    if make(3).learns:
+        assert _lists(make(3), 200) != _lists(make(4), 200), "another seed must give other lists"
+
+
+def check_lists_need_no_feedback(make: MakeClick) -> None:
+    """A policy goes on showing valid lists when no click ever comes."""
+    policy = make(0)
+    for _ in range(500):
+        ranking = policy.rank()
+        assert len(ranking) == len(set(ranking)) == policy.n_positions, f"{ranking} is no list of different items"
+        assert 0 <= min(ranking) <= max(ranking) < policy.n_items, f"{ranking} has items that do not exist"
+    assert len(set(policy.best)) == policy.n_positions, f"{policy.best} is no list of different items"
+
+
+def check_learns_from_untidy_clicks(make: MakeClick) -> None:
+    """Clicks that are late, out of order, lost, repeated, and on lists passed as JSON still lead to the best item."""
+    policy = make(1)
+    if not policy.learns:
+        return
+    attraction = easy_attraction(policy.n_items)
+    draw = np.random.default_rng(0)
+    waiting: list[str] = []
+    for _ in range(6000):
+        waiting.append(policy.rank().to_json())
+        if len(waiting) < 30:
+            continue
+        ranking = Ranking.from_json(waiting.pop(int(draw.integers(len(waiting)))))
+        fate = draw.random()
+        for _ in range(0 if fate < 0.1 else 2 if fate < 0.2 else 1):
+            policy.update(ranking, cascade_clicks(attraction, ranking, draw))
+    assert policy.best[0] == 0, f"believes in {policy.best}, not in item 0 first"
+
+
+def check_click_policy_saves_and_loads(make: MakeClick) -> None:
+    """A loaded policy goes on bit for bit, and takes clicks on lists chosen before it was saved."""
+    policy = make(5)
+    _lists(policy, 150)
+    waiting = policy.rank()
+    loaded = _saved_and_loaded(policy)
+    assert isinstance(loaded, ClickPolicy)
+    clicks = [1] + [0] * (policy.n_positions - 1)
+    loaded.update(waiting, clicks)
+    policy.update(waiting, clicks)
+    assert _lists(loaded, 300) == _lists(policy, 300), "the loaded policy chooses otherwise"
+    assert loaded.best == policy.best, "the loaded policy believes in another list"
+    assert_same_state(loaded.snapshot(), policy.snapshot())
+
+
+def check_refuses_bad_clicks(make: MakeClick) -> None:
+    """Clicks that cannot be, and lists that are not the policy's own, are refused with ValueError; nothing changes."""
+    policy, other = make(6), make(6)
+    _lists(policy, 20)
+    ranking, foreign = policy.rank(), other.rank()
+    before = policy.snapshot()
+    n = policy.n_positions
+    none = [0] * n
+    bad: list[tuple[Any, Any]] = [(ranking, [*none[:-1], value]) for value in (2, -1, 0.5, float("nan"), None, "x")]
+    bad += [(ranking, none[:-1]), (ranking, [*none, 0]), (ranking, 0), (ranking, None), (ranking, [none])]
+    bad += [(foreign, none), (None, none), (list(ranking), none)]
+
+    def forged(items: Any = ranking.items, notes: Any = ranking.notes) -> Ranking:
+        return Ranking(items, notes=notes, policy=ranking.policy)
+
+    wrong_items: list[Any] = [ranking.items[:-1]]
+    wrong_items += [(*ranking.items[:-1], item) for item in (policy.n_items, -1, 10**30, 0.5, None, "x", True)]
+    if n > 1:
+        wrong_items.append((ranking.items[1], *ranking.items[1:]))
+    bad += [(forged(items=items), none) for items in wrong_items]
+    bad += [(forged(notes=(*ranking.notes, 0.0)), none), (forged(notes=(*ranking.notes[1:], float("nan"))), none)]
+    if ranking.notes:
+        strange: list[Any] = [float("nan"), float("inf"), -1.0, 1e18, None, "x"]
+        bad += [(forged(notes=ranking.notes[1:]), none)]
+        bad += [(forged(notes=(value,) * len(ranking.notes)), none) for value in strange]
+        bad += [(forged(notes=(*ranking.notes[:-1], value)), none) for value in strange]
+    for given, clicks in bad:
+        _assert_refused(policy, before, given, clicks)
+
+
+def check_beats_random_lists(make: MakeClick) -> None:
+    """On an easy problem, once there was time to learn, better items come first than in random lists.
+
+    They must do so by more than five standard errors of 3 runs.
+    """
+    steps, counted, runs = 5000, 1000, 3
+    if not make(0).learns:
+        return
+    means = []
+    for run in range(runs):
+        policy = make(run)
+        attraction = easy_attraction(policy.n_items)
+        draw = np.random.default_rng(100 + run)
+        total = 0.0
+        for t in range(steps):
+            ranking = policy.rank()
+            total += attraction[ranking[0]] * (t >= steps - counted)
+            policy.update(ranking, cascade_clicks(attraction, ranking, draw))
+        means.append(total / counted)
+    bound = np.mean(means) - 5 * np.std(means, ddof=1) / np.sqrt(runs)
+    uniform = easy_attraction(make(0).n_items).mean()
+    assert bound > uniform, f"attraction of the first items in {runs} runs: {means}; of random ones: {uniform:.3f}"
+
+
+CLICK_CHECKS: tuple[Callable[[MakeClick], None], ...] = (
+    check_same_seed_same_lists,
+    check_lists_need_no_feedback,
+    check_learns_from_untidy_clicks,
+    check_click_policy_saves_and_loads,
+    check_refuses_bad_clicks,
+    check_beats_random_lists,
+)
+
+
+def easy_attraction(n_items: int) -> npt.NDArray[np.float64]:
+    """Item 0 attracts nine users out of ten, any other one out of twenty."""
+    attraction = np.full(n_items, 0.05)
+    attraction[0] = 0.9
+    return attraction
+
+
+def cascade_clicks(
+    attraction: npt.NDArray[np.float64], ranking: Sequence[int], draw: np.random.Generator
+) -> npt.NDArray[np.uint8]:
+    """The clicks of a user who takes the first item that attracts."""
+    attracted = draw.random(len(ranking)) < attraction[list(ranking)]
+    return (attracted & (np.cumsum(attracted) == 1)).astype(np.uint8)
+
+
 def assert_same_state(one: dict[str, Any], other: dict[str, Any]) -> None:
     """Two snapshots are equal to the last bit."""
     assert one.keys() == other.keys(), f"{sorted(one)} are not {sorted(other)}"
     for name in one:
         assert np.array_equal(one[name], other[name]), f"{name} differs"
+
+
+def _assert_refused(policy: DuelingPolicy | ClickPolicy, before: dict[str, Any], shown: Any, feedback: Any) -> None:
+    try:
+        policy.update(shown, feedback)
+    except ValueError:
+        assert_same_state(policy.snapshot(), before)
+    else:
+        notes = getattr(shown, "notes", ())
+        raise AssertionError(f"update({shown!r}, {feedback!r}) was accepted, with the notes {notes}")
+
+
+def _saved_and_loaded(policy: Policy) -> Policy:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "policy.npz"
+        policy.save(path)
+        loaded = load(path)
+    assert isinstance(loaded, type(policy)), f"loaded a {type(loaded).__name__}"
+    assert loaded.parameters == policy.parameters, "parameters were not kept"
+    return loaded
 
 
 def _duels(policy: DuelingPolicy, n: int) -> list[tuple[int, int]]:
@@ -149,3 +299,13 @@ def _duels(policy: DuelingPolicy, n: int) -> list[tuple[int, int]]:
         policy.update(duel, max(duel) if t % 4 == 0 else min(duel))
         duels.append((duel.left, duel.right))
     return duels
+
+
+def _lists(policy: ClickPolicy, n: int) -> list[Ranking]:
+    """Show n lists on which the smallest number and each third position are clicked."""
+    lists = []
+    for t in range(n):
+        ranking = policy.rank()
+        policy.update(ranking, [int(item == min(ranking) or (k + t) % 3 == 0) for k, item in enumerate(ranking)])
+        lists.append(Ranking(ranking.items, notes=ranking.notes))
+    return lists

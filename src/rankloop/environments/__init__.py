@@ -4,6 +4,7 @@ from rankloop.environments.cascade_model import CascadeModel
 from rankloop.environments.click_environment import ClickEnvironment
 from rankloop.environments.click_problems import ClickProblem, click_problems
 from rankloop.environments.dependent_click_model import DependentClickModel
+from rankloop.environments.drifting_cascade import DriftingCascade
 from rankloop.environments.position_based_model import PositionBasedModel
 from rankloop.environments.preference_matrix import PreferenceMatrix
 
@@ -12,6 +13,7 @@ __all__ = [
     "ClickEnvironment",
     "ClickProblem",
     "DependentClickModel",
+    "DriftingCascade",
     "PositionBasedModel",
     "PreferenceMatrix",
     "click_problems",

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from rankloop.click_models.draws import draw_cascade
 from rankloop.environments.checks import Floats
 from rankloop.environments.click_environment import ClickEnvironment
-from rankloop.kernels import regret, respond, step
+from rankloop.kernels import gains, regret, respond, step
 
 
 class CascadeState(NamedTuple):
@@ -31,6 +31,11 @@ def _regret(environment: Any, items: Any) -> Any:
     for k in range(n):
         unclicked *= 1.0 - environment.attraction[items[k]]
     return environment.optimal[n] - (1.0 - unclicked)
+
+
+@step(gains, CascadeState)
+def _gains(environment: Any) -> Any:
+    return environment.attraction
 
 
 class CascadeModel(ClickEnvironment):

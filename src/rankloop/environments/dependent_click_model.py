@@ -10,7 +10,7 @@ import numpy.typing as npt
 from rankloop.click_models.draws import draw_dependent
 from rankloop.environments.checks import Floats, check_probabilities
 from rankloop.environments.click_environment import ClickEnvironment
-from rankloop.kernels import regret, respond, step
+from rankloop.kernels import gains, regret, respond, step
 
 
 class DependentState(NamedTuple):
@@ -32,6 +32,11 @@ def _regret(environment: Any, items: Any) -> Any:
     for k in range(n):
         unsatisfied *= 1.0 - environment.abandonment[k] * environment.attraction[items[k]]
     return environment.optimal[n] - (1.0 - unsatisfied)
+
+
+@step(gains, DependentState)
+def _gains(environment: Any) -> Any:
+    return environment.attraction
 
 
 class DependentClickModel(ClickEnvironment):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from rankloop.click_models.draws import draw_position_based
 from rankloop.environments.checks import Floats, check_probabilities
 from rankloop.environments.click_environment import ClickEnvironment
-from rankloop.kernels import regret, respond, step
+from rankloop.kernels import gains, regret, respond, step
 
 
 class PositionBasedState(NamedTuple):
@@ -32,6 +32,11 @@ def _regret(environment: Any, items: Any) -> Any:
     for k in range(n):
         clicks += environment.examination[k] * environment.attraction[items[k]]
     return environment.optimal[n] - clicks
+
+
+@step(gains, PositionBasedState)
+def _gains(environment: Any) -> Any:
+    return environment.attraction
 
 
 class PositionBasedModel(ClickEnvironment):

@@ -14,7 +14,7 @@ from rankloop.kernels.posterior import (
     record_win,
 )
 from rankloop.kernels.random import Stream, below, beta, next_word, pick_largest, shuffle, stream, uniform
-from rankloop.kernels.steps import choose, learn, regret, respond, settled
+from rankloop.kernels.steps import choose, gains, learn, regret, respond, settled
 
 __all__ = [
     "Rates",
@@ -30,6 +30,7 @@ __all__ = [
     "draw_pair_below",
     "entry",
     "fill_words",
+    "gains",
     "inlined",
     "lanes",
     "learn",

@@ -32,3 +32,8 @@ def respond(environment: Any, rng: Any, items: Any, feedback: Any) -> Any:
 def regret(environment: Any, items: Any) -> float:
     """How much worse `items` are than the best choice, in expectation."""
     raise NotImplementedError
+
+
+def gains(environment: Any) -> Any:
+    """How attractive each item is at this moment."""
+    raise NotImplementedError

@@ -40,6 +40,9 @@ class Policy:
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = ()
     """Constructor arguments of small instances, on which the generic checks are run."""
 
+    identity: str = ""
+    """Tells this policy's choices from those of another, where that matters; kept when it is saved."""
+
     known: ClassVar[dict[str, type[Policy]]] = {}
     """Every policy class by name, those of other packages included once they are imported."""
 
@@ -72,7 +75,8 @@ class Policy:
                 arrays[f"parameter.{name}"] = value
             else:
                 parameters[name] = value
-        write_archive(path, "policy", {"class": type(self).__name__, "parameters": parameters}, arrays)
+        header = {"class": type(self).__name__, "identity": self.identity, "parameters": parameters}
+        write_archive(path, "policy", header, arrays)
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{name}={_short(value)}" for name, value in self.parameters.items())
@@ -102,6 +106,7 @@ def load_policy(path: str | Path) -> Policy:
         raise ValueError(f"{path} does not hold the state of a {name} of this version of rankloop: save it anew")
     for field, array in _arrays(policy.state):
         array[...] = state[field]
+    policy.identity = header["identity"]
     return policy
 
 

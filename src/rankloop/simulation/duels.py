@@ -17,9 +17,7 @@ from rankloop.policies.base import shuffled
 from rankloop.policies.checks import is_index
 from rankloop.simulation.loop import answer_duel, run_duels
 from rankloop.simulation.result import Run
-
-SLICE_SECONDS = 0.1
-"""About how long compiled code runs before Python may report progress or stop."""
+from rankloop.simulation.slices import Slices
 
 
 class Duelist(Protocol):
@@ -70,21 +68,14 @@ def play(
     begin = time.perf_counter()
     regret = np.zeros(len(checkpoints))
     total = np.zeros(2)
+    slices = Slices(report)
     done = 0
-    slice_size = 64
     settled_at = None
     for k, target in enumerate([*checkpoints.tolist(), horizon]):
         while done < target and settled_at is None:
-            n = min(slice_size, target - done)
-            slice_begin = time.perf_counter()
-            played = play_steps(player, problem, rng, n, total)
+            played, settled = slices.run(lambda n: play_steps(player, problem, rng, n, total), target - done)
             done += played
-            if played < n:
-                settled_at = done
-            elif n == slice_size:
-                took = max(1e-9, time.perf_counter() - slice_begin)
-                slice_size = round(slice_size * min(8.0, SLICE_SECONDS / took)) + 1
-            report(played)
+            settled_at = done if settled else None
         if k < len(checkpoints):
             regret[k] = total[0] if settled_at is None else total[0] + total[1] * (target - settled_at)
     report(horizon - done)

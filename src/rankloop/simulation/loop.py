@@ -1,12 +1,15 @@
-"""The compiled loops: one for duels, whatever the policy and the environment."""
+"""The compiled loops: one for duels and one for lists, whatever the policy and the environment."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from rankloop.kernels import choose, entry, learn, regret, respond, settled
+from rankloop.kernels import choose, compiled, entry, gains, inlined, learn, regret, respond, settled
+
+REGRET, VIOLATIONS, CLICKS, NDCG = range(4)
 
 
 @entry
@@ -32,3 +35,80 @@ def run_duels(policy: Any, environment: Any, rng: Any, n_steps: int, total: Any)
 def answer_duel(environment: Any, rng: Any, items: Any) -> Any:
     """One user's answer to one duel: whether the left arm won."""
     return respond(environment, rng, items, items)
+
+
+@entry
+def run_lists(
+    policy: Any,
+    environment: Any,
+    rng: Any,
+    n_steps: int,
+    top: int,
+    limit: float,
+    items: Any,
+    notes: Any,
+    clicks: Any,
+    totals: Any,
+) -> None:
+    """Show `n_steps` lists, add up their regret, violations and clicks in `totals`, and note the last one's NDCG there.
+
+    A violation is a list with more than `limit` pairs in the wrong order; none are counted where that is infinite.
+    """
+    count_violations = limit < np.inf
+    for t in range(n_steps):
+        choose(policy, items, notes)
+        totals[REGRET] += regret(environment, items)
+        if count_violations:
+            totals[VIOLATIONS] += inversions(gains(environment), items) > limit
+        if t == n_steps - 1:
+            totals[NDCG] = ndcg(gains(environment), items, top)
+        respond(environment, rng, items, clicks)
+        for k in range(len(items)):
+            totals[CLICKS] += clicks[k]
+        learn(policy, items, notes, clicks)
+
+
+@entry
+def answer_list(environment: Any, rng: Any, top: int, limit: float, items: Any, clicks: Any, totals: Any) -> None:
+    """One user's clicks on a list that a policy in Python has chosen, with the records of `run_lists`."""
+    totals[REGRET] += regret(environment, items)
+    if limit < np.inf:
+        totals[VIOLATIONS] += inversions(gains(environment), items) > limit
+    totals[NDCG] = ndcg(gains(environment), items, top)
+    respond(environment, rng, items, clicks)
+    for k in range(len(items)):
+        totals[CLICKS] += clicks[k]
+
+
+@entry
+def count_inversions(environment: Any, items: Any) -> int:
+    """How many pairs of a list stand in the wrong order, for a caller in Python."""
+    return inversions(gains(environment), items)
+
+
+@inlined
+def inversions(attraction: Any, items: Any) -> int:
+    """How many pairs of a list stand in the wrong order."""
+    found = 0
+    for k in range(len(items)):
+        upper = attraction[items[k]]
+        for j in range(k + 1, len(items)):
+            found += int(attraction[items[j]] > upper)
+    return found
+
+
+@compiled
+def ndcg(attraction: Any, items: Any, top: int) -> float:
+    """Normalised discounted cumulative gain of the first `top` positions, the attraction being the gain."""
+    gained = 0.0
+    ideal = 0.0
+    taken = np.zeros(len(attraction), np.bool_)
+    for k in range(min(top, len(items))):
+        best = -1
+        for i in range(len(attraction)):
+            if not taken[i] and (best < 0 or attraction[i] > attraction[best]):
+                best = i
+        taken[best] = True
+        gained += attraction[items[k]] / math.log2(k + 2.0)
+        ideal += attraction[best] / math.log2(k + 2.0)
+    return gained / ideal if ideal > 0.0 else 1.0

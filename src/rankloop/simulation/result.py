@@ -60,7 +60,10 @@ class Result:
         return str(self.setting.get("environment", ""))
 
     def record(self, name: str) -> Floats:
-        """What was recorded under a name, one row a run, one column a checkpoint."""
+        """What was recorded under a name, one row a run (and query), one column a checkpoint."""
+        recorded = {key for run in self.finished.values() for key in run.records}
+        if self.finished and name not in recorded:
+            raise ValueError(f"{self.policy} has no record {name!r}, only {', '.join(sorted(recorded))}")
         rows = [run.records[name] for _, run in sorted(self.finished.items())]
         return np.array(rows).reshape(len(rows), len(self.steps))
 
@@ -68,6 +71,32 @@ class Result:
     def regret(self) -> Floats:
         """Cumulative regret, one row a run, one column a checkpoint."""
         return self.record("regret")
+
+    @property
+    def violations(self) -> Floats:
+        """Lists so far that were less safe than allowed, one row a run, one column a checkpoint."""
+        return self.record("violations")
+
+    @property
+    def ndcg(self) -> Floats:
+        """NDCG of the list shown at each checkpoint, the attraction of an item being its gain."""
+        return self.record("ndcg")
+
+    @property
+    def clicks(self) -> Floats:
+        """Clicks so far, one row a run, one column a checkpoint."""
+        return self.record("clicks")
+
+    @property
+    def queries(self) -> list[str]:
+        """The query of each row, where a collection of queries was simulated."""
+        names = self.setting.get("queries", [self.environment])
+        return [str(names[unit % len(names)]) for unit in sorted(self.finished)]
+
+    def by_query(self, name: str = "regret") -> dict[str, Floats]:
+        """What was recorded under a name for each query, averaged over its runs."""
+        record, rows = self.record(name), np.array(self.queries)
+        return {query: record[rows == query].mean(axis=0) for query in dict.fromkeys(self.queries)}
 
     @property
     def best(self) -> npt.NDArray[np.int64]:

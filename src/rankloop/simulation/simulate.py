@@ -6,15 +6,14 @@ import hashlib
 import inspect
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.environments import PreferenceMatrix
 from rankloop.policies import Policy
-from rankloop.simulation import duels
+from rankloop.simulation.problems import Problem, digest, problems
 from rankloop.simulation.progress import Advance, Progress, bar, silence
 from rankloop.simulation.result import Result, Run
 from rankloop.simulation.workers import Workers
@@ -27,30 +26,33 @@ LONGEST_HORIZON = 10**18
 
 def simulate(
     policy: Any,
-    environment: PreferenceMatrix,
+    environment: Any,
     *,
     horizon: int,
     runs: int = 1,
     seed: int = 0,
     checkpoints: int | Iterable[int] | None = None,
     workers: int | None = None,
+    top: int | None = None,
+    initial: Sequence[int] | None = None,
     progress: bool | Progress = True,
     resume: Result | None = None,
     after_run: Callable[[Result], None] | None = None,
 ) -> Result:
-    """Run a policy from scratch, many times over, and record its regret.
+    """Run a policy from scratch, many times over, and record its regret; for lists also violations, NDCG and clicks.
 
-    Each run has its own random numbers and its own random names for the arms, all of them determined by `seed` and the
-    number of the run alone: more runs or other workers never change a run. Ctrl-C ends the simulation and returns
+    Each run has its own random numbers and, in duels, its own random names for the arms, all of them determined by
+    `seed` and the number of the run alone: more runs or other workers never change a run. Ctrl-C ends the simulation and returns
     the runs that are finished.
 
     Parameters
     ----------
     policy
-        A policy of this package, of which each run takes a fresh copy; or any object with `duel` and `update`, which
-        runs at Python's speed. Each run then plays `policy.fresh(seed)` where there is such a method, else a deep copy.
+        A policy of this package, of which each run takes a fresh copy; or any object with `duel` or `rank` and
+        `update`, which runs at Python's speed: each run then plays `policy.fresh(seed)` where there is such a method,
+        else a deep copy. For a collection of environments also a function that makes the policy for each of them.
     environment
-        What answers it.
+        What answers it; or a list of users who click (`ClickProblem`s, say), each of which is run that many times.
     horizon
         Steps in a run.
     runs
@@ -61,6 +63,11 @@ def simulate(
         Steps at which to record, or how many of them to spread over the horizon, evenly on a logarithmic scale.
     workers
         Threads; all cores if not given.
+    top
+        For lists: regret and NDCG count the first `top` positions only.
+    initial
+        For lists: production's order of the items, against which violations of safety are counted. A policy that
+        starts from such a list brings it along.
     progress
         Whether to show a bar when it takes long and standard error is a terminal; or another way to show progress:
         a function that takes a label and the number of steps and returns a context manager, which gives a function to
@@ -80,27 +87,29 @@ def simulate(
     >>> bool(result.regret[:, -1].mean() < 0.1 * 10_000)
     True
     """
-    result = blank(policy, environment, horizon=horizon, seed=seed, checkpoints=checkpoints)
+    found = problems(policy, environment, top, initial)
+    result = _blank(found, environment, horizon, seed, checkpoints)
     horizon, seed = result.setting["horizon"], result.setting["seed"]
     runs = _whole("runs", runs, 1)
     workers = os.cpu_count() or 1 if workers is None else _whole("workers", workers, 1)
     if resume is not None:
         result = _take_over(resume, result)
-    missing = [run for run in range(runs) if run not in result.finished]
+    # A unit is one run of one problem; its number does not depend on how many runs there are, so more can be added.
+    missing = [unit for unit in range(runs * len(found)) if unit not in result.finished]
     if not missing:
         return result
 
-    duels.warm_up(policy, environment)
+    found[0].warm_up()
     label = f"{result.policy} on {result.environment}" if result.environment else result.policy
     show = progress if callable(progress) else bar if progress else silence
 
-    def play(run: int, report: Advance) -> Run:
-        return duels.play(policy, environment, run, seed, result.steps, horizon, report)
+    def play(unit: int, report: Advance) -> Run:
+        return found[unit % len(found)].play(unit, seed, result.steps, horizon, report)
 
     with show(label, len(missing) * horizon) as advance, Workers(play, missing, workers, advance) as pool:
         try:
-            for run in pool:
-                result.finished[run] = pool.finished[run]
+            for unit in pool:
+                result.finished[unit] = pool.finished[unit]
                 if after_run is not None:
                     after_run(result)
         except KeyboardInterrupt:
@@ -117,30 +126,40 @@ def simulate(
 
 def blank(
     policy: Any,
-    environment: PreferenceMatrix,
+    environment: Any,
     *,
     horizon: int,
     seed: int = 0,
     checkpoints: int | Iterable[int] | None = None,
+    top: int | None = None,
+    initial: Sequence[int] | None = None,
 ) -> Result:
     """The result of a simulation before its first run: it says what would be simulated, or why it cannot be."""
-    if not isinstance(environment, PreferenceMatrix):
-        raise ValueError(f"environment must be a PreferenceMatrix, not {environment!r}")
-    if not (callable(getattr(policy, "duel", None)) and callable(getattr(policy, "update", None))):
-        raise ValueError(f"policy must have the methods duel and update, which {policy!r} has not")
-    duels.check_problem(policy, environment)
+    return _blank(problems(policy, environment, top, initial), environment, horizon, seed, checkpoints)
+
+
+def _blank(
+    found: Sequence[Problem], environment: Any, horizon: int, seed: int, checkpoints: int | Iterable[int] | None
+) -> Result:
     horizon = _whole("horizon", horizon, 1)
     if horizon > LONGEST_HORIZON:
         raise ValueError(f"horizon must be at most {LONGEST_HORIZON:.0e}, not {horizon}")
+    first = found[0]
+    many = len(found) > 1
     setting = {
-        "policy": _name(policy),
-        "parameters": _parameters(policy),
-        "environment": environment.name,
-        "winners": environment.winners,
-        "problem": hashlib.blake2b(environment.preferences.tobytes(), digest_size=16).hexdigest(),
+        "policy": _name(first.policy, horizon),
+        "parameters": _parameters(first.policy),
+        "environment": f"{len(found)} queries" if many else first.environment.name,
+        "problem": digest(found),
         "horizon": horizon,
         "seed": _whole("seed", seed, 0),
     }
+    if first.is_duel:
+        setting["winners"] = first.environment.winners
+    else:
+        setting["top"] = first.top
+    if many:
+        setting["queries"] = [problem.environment.name for problem in found]
     return Result(setting, _checkpoints(checkpoints, horizon))
 
 
@@ -158,7 +177,7 @@ def _brief(steps: npt.NDArray[np.int64]) -> str:
     return f"{len(steps)} from {steps[0]} to {steps[-1]}" if len(steps) else "none"
 
 
-def _name(policy: Any) -> str:
+def _name(policy: Any, horizon: int) -> str:
     """The policy as a user would write it, without what depends on the problem and what is left as it is by default."""
     name = type(policy).__name__
     if not isinstance(policy, Policy):
@@ -170,6 +189,7 @@ def _name(policy: Any) -> str:
         if signature[key].default is not inspect.Parameter.empty
         and not isinstance(value, np.ndarray)
         and value != signature[key].default
+        and (key, value) not in (("n_positions", getattr(policy, "n_items", None)), ("horizon", horizon))
     ]
     return f"{name}({', '.join(changed)})" if changed else name
 

@@ -1,0 +1,153 @@
+"""Rankings, and what all click bandits share."""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from rankloop.kernels import Stream
+from rankloop.policies.base import Policy, choose_once, learn_once, new_stream
+from rankloop.policies.checks import check_whole, is_index, is_number
+
+
+class Ranking(Sequence[int]):
+    """A list to show, which remembers what its policy needs to learn from the clicks on it.
+
+    Clicks may come late, or never, or to another process, so a ranking travels as plain JSON.
+
+    >>> ranking = Ranking([3, 1, 2], notes=[0.0, 1.0], policy="5f2a")
+    >>> list(ranking), ranking[0], len(ranking)
+    ([3, 1, 2], 3, 3)
+    >>> Ranking.from_json(ranking.to_json()) == ranking
+    True
+    """
+
+    __slots__ = ("items", "notes", "policy")
+
+    def __init__(self, items: Sequence[int], *, notes: Sequence[float] = (), policy: str = "") -> None:
+        self.items = tuple(items)
+        self.notes = tuple(notes)
+        self.policy = policy
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[int, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> int | tuple[int, ...]:
+        return self.items[index]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.items)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ranking):
+            return NotImplemented
+        return (self.items, self.notes, self.policy) == (other.items, other.notes, other.policy)
+
+    def __hash__(self) -> int:
+        return hash((self.items, self.notes, self.policy))
+
+    def __repr__(self) -> str:
+        return f"Ranking({list(self.items)})"
+
+    def to_json(self) -> str:
+        """The ranking as a JSON object."""
+        return json.dumps({"items": list(self.items), "notes": list(self.notes), "policy": self.policy})
+
+    @classmethod
+    def from_json(cls, text: str | bytes | Mapping[str, Any]) -> Ranking:
+        """The ranking of a JSON text, or of the mapping such a text holds."""
+        try:
+            fields = text if isinstance(text, Mapping) else json.loads(text)
+            items, policy = list(fields["items"]), fields.get("policy", "")
+            notes = [float(note) for note in fields.get("notes", ())]
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"not a ranking: {text!r} ({error})") from None
+        if not isinstance(policy, str) or any(isinstance(item, bool) or not isinstance(item, int) for item in items):
+            raise ValueError(f"not a ranking: items must be whole numbers and the policy a text, in {text!r}")
+        return cls(items, notes=notes, policy=policy)
+
+
+class ClickPolicy(Policy):
+    """Base of the click bandits: `rank` asks for a list, `update` tells the clicks on it.
+
+    Clicks may come late, in any order, or never. Each call of `update` is one more observation: where a queue may
+    deliver the same clicks twice, drop the second ones before they get here.
+    """
+
+    n_items: int
+    n_positions: int
+    n_notes: int = 0
+    """How many numbers the policy notes about each list."""
+
+    learns: ClassVar[bool] = True
+    """Whether clicks change what is shown, so that the generic checks can ask for it."""
+
+    def __init__(self, n_items: int, n_positions: int, seed: int | None) -> None:
+        self.n_items = check_whole("n_items", n_items, 1)
+        self.n_positions = check_whole("n_positions", n_positions, 1)
+        if self.n_positions > self.n_items:
+            raise ValueError(f"n_positions = {n_positions} is more than the {n_items} items there are to show")
+        self.identity = secrets.token_hex(8)
+        self._rng: Stream = new_stream(seed)
+
+    def rank(self) -> Ranking:
+        """The list to show next."""
+        items = np.zeros(self.n_positions, np.int64)
+        notes = np.zeros(self.n_notes)
+        choose_once(self.state, items, notes)
+        return Ranking(items.tolist(), notes=notes.tolist(), policy=self._tag)
+
+    @property
+    def _tag(self) -> str:
+        """What a list carries to show that it is this policy's."""
+        return self.identity
+
+    def update(self, ranking: Ranking, clicks: Sequence[int] | npt.NDArray[Any]) -> None:
+        """Learn from the clicks on a list of this policy: 1 or 0 for each position."""
+        items = self._check_ranking(ranking)
+        observed = self._check_clicks(clicks)
+        learn_once(self.state, items, np.array(ranking.notes, np.float64), observed)
+
+    @property
+    def best(self) -> list[int]:
+        """The list that looks best now, as far as it is shown."""
+        raise NotImplementedError
+
+    def _check_ranking(self, ranking: Ranking) -> npt.NDArray[np.int64]:
+        if not isinstance(ranking, Ranking):
+            raise ValueError(f"update needs the ranking that rank() gave (or Ranking.from_json), not {ranking!r}")
+        if ranking.policy != self._tag:
+            raise ValueError(f"{ranking!r} is not a list of this policy: feedback belongs to the policy that chose it")
+        if len(ranking) != self.n_positions or len(set(ranking.items)) != len(ranking):
+            raise ValueError(f"a list of this policy has {self.n_positions} different items, not {ranking!r}")
+        if not all(is_index(item, self.n_items) for item in ranking):
+            raise ValueError(f"items go from 0 to {self.n_items - 1}, not as in {ranking!r}")
+        if len(ranking.notes) != self.n_notes or not all(is_number(n) and math.isfinite(n) for n in ranking.notes):
+            raise self._wrong_notes(ranking)
+        return np.array(ranking.items, np.int64)
+
+    def _wrong_notes(self, ranking: Ranking) -> ValueError:
+        return ValueError(f"the notes of {ranking!r} are not those of a {type(self).__name__}: {ranking.notes}")
+
+    def _check_clicks(self, clicks: Sequence[int] | npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+        try:
+            given = np.asarray(clicks, np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"clicks must be 0 or 1 for each position, not {clicks!r}") from None
+        if given.shape != (self.n_positions,):
+            raise ValueError(f"there are {self.n_positions} positions, but clicks are {clicks!r}")
+        if not ((given == 0) | (given == 1)).all():
+            raise ValueError(f"clicks must be 0 or 1 for each position, not {clicks!r}")
+        return given.astype(np.uint8)

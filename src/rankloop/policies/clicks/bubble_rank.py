@@ -1,0 +1,303 @@
+"""BubbleRank: improve a production list by exchanging neighbours, and never make it much worse."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankloop.kernels import below, choose, inlined, learn, next_word, settled, step
+from rankloop.policies.checks import check_between, check_whole
+from rankloop.policies.clicks.base import ClickPolicy, Ranking
+from rankloop.policies.clicks.initial import check_initial
+from rankloop.policies.clicks.safety import Exchange, PairEvidence, SafetyReceipt
+
+TURN, OBSERVED, HORIZON, N_EXCHANGES, UNSORTED, EPOCH = range(6)
+FIRST_HORIZON = 1024
+"""Where doubling starts when the horizon is unknown."""
+
+
+class BubbleRankState(NamedTuple):
+    rng: npt.NDArray[np.uint64]
+    initial: npt.NDArray[np.int64]
+    base: npt.NDArray[np.int64]
+    lead: npt.NDArray[np.int64]
+    duels: npt.NDArray[np.int64]
+    better: npt.NDArray[np.bool_]
+    undecided: npt.NDArray[np.bool_]
+    counts: npt.NDArray[np.int64]
+    exchanges: npt.NDArray[np.int64]
+    log_inverse_delta: npt.NDArray[np.float64]
+    doubling: bool
+
+
+@inlined
+def _refresh(base: Any, better: Any, undecided: Any) -> None:
+    """Note which neighbours of the base list may still be exchanged at random."""
+    for k in range(len(base) - 1):
+        undecided[k] = not better[base[k], base[k + 1]]
+
+
+@step(choose, BubbleRankState)
+def _choose(state: Any, items: Any, notes: Any) -> None:
+    base, undecided, counts = state.base, state.undecided, state.counts
+    n = len(items)
+    counts[TURN] += 1
+    if state.doubling and counts[OBSERVED] >= counts[HORIZON]:
+        _double(state)
+    for k in range(n):
+        items[k] = base[k]
+        notes[k] = 0.0
+    h = counts[TURN] & 1
+    bits = next_word(state.rng)
+    for k in range(h, n - 1, 2):
+        if undecided[k]:
+            notes[k] = 1.0
+            if bits & np.uint64(1):
+                items[k], items[k + 1] = base[k + 1], base[k]
+            bits >>= np.uint64(1)
+            if k & 127 >= 126:
+                bits = next_word(state.rng)
+    if (n - h) & 1 and n < len(base):
+        _offer_hidden(state, items, notes)
+
+
+@inlined
+def _offer_hidden(state: Any, items: Any, notes: Any) -> None:
+    """Set a random item that is not shown, and may be better, against the last one that is."""
+    base, better = state.base, state.better
+    last = len(items) - 1
+    open_ = 0
+    for q in range(last + 1, len(base)):
+        open_ += int(not better[base[last], base[q]])
+    if open_ == 0:
+        return
+    skip = below(state.rng, open_)
+    for q in range(last + 1, len(base)):
+        if not better[base[last], base[q]]:
+            if skip == 0:
+                shown_now = next_word(state.rng) & np.uint64(1)
+                items[last] = base[q] if shown_now else base[last]
+                notes[last] = 1.0 + (base[last] if shown_now else base[q])
+                return
+            skip -= 1
+
+
+@step(learn, BubbleRankState)
+def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+    n = len(items)
+    state.counts[OBSERVED] += 1
+    for k in range(n - 1):
+        if notes[k] != 0.0 and clicks[k] != clicks[k + 1]:
+            _compare(state, items[k], items[k + 1], clicks[k] > clicks[k + 1])
+    if notes[n - 1] != 0.0 and clicks[n - 1]:
+        _compare(state, items[n - 1], int(notes[n - 1]) - 1, True)
+    if state.counts[UNSORTED]:
+        _improve(state, n)
+
+
+@inlined
+def _compare(state: Any, i: int, j: int, first_clicked: bool) -> None:
+    """Learn from a click on one of two exchanged items; a pair once decided stays as it is."""
+    if state.better[i, j] or state.better[j, i]:
+        return
+    gain = 1 if first_clicked else -1
+    state.lead[i, j] += gain
+    state.lead[j, i] -= gain
+    state.duels[i, j] += 1
+    state.duels[j, i] += 1
+    bound = 4.0 * state.duels[i, j] * state.log_inverse_delta[0]
+    if float(state.lead[i, j]) * state.lead[i, j] > bound:
+        ahead = state.lead[i, j] > 0
+        state.better[i, j] = ahead
+        state.better[j, i] = not ahead
+        state.counts[UNSORTED] = 1
+        _refresh(state.base, state.better, state.undecided)
+
+
+@inlined
+def _improve(state: Any, n: int) -> None:
+    """One pass down the base list: exchange neighbours that were found to stand in the wrong order."""
+    base, better = state.base, state.better
+    before = state.counts[N_EXCHANGES]
+    for k in range(n - 1):
+        if better[base[k + 1], base[k]]:
+            _exchange(state, k, k + 1)
+    for q in range(n, len(base)):
+        if better[base[q], base[n - 1]]:
+            _exchange(state, n - 1, q)
+    state.counts[UNSORTED] = int(state.counts[N_EXCHANGES] > before)
+    _refresh(base, better, state.undecided)
+
+
+@inlined
+def _exchange(state: Any, k: int, q: int) -> None:
+    base, counts = state.base, state.counts
+    base[k], base[q] = base[q], base[k]
+    row = counts[N_EXCHANGES] % len(state.exchanges)
+    state.exchanges[row, 0] = counts[OBSERVED]
+    state.exchanges[row, 1] = base[k]
+    state.exchanges[row, 2] = base[q]
+    counts[N_EXCHANGES] += 1
+
+
+@inlined
+def _double(state: Any) -> None:
+    """The guess of the horizon was passed: double it, go back to the initial list, and keep the statistics."""
+    counts = state.counts
+    counts[HORIZON] *= 2
+    state.log_inverse_delta[0] = 4.0 * math.log(counts[HORIZON])
+    for i in range(len(state.base)):
+        state.base[i] = state.initial[i]
+        for j in range(len(state.base)):
+            bound = 4.0 * state.duels[i, j] * state.log_inverse_delta[0]
+            state.better[i, j] = state.lead[i, j] > 0 and float(state.lead[i, j]) * state.lead[i, j] > bound
+    counts[UNSORTED] = 1
+    _refresh(state.base, state.better, state.undecided)
+
+
+@step(settled, BubbleRankState)
+def _settled(state: Any) -> Any:
+    return False
+
+
+class BubbleRank(ClickPolicy):
+    """Improves a production list by exchanging neighbours at random until the better one is known.
+
+    Whatever it shows differs from its base list by neighbours only, and the base list changes only when a lower item
+    is proven more attractive: with high probability no list ever has more than K/2 pairs in the wrong order beyond
+    those of the initial list. It learns in the cascade, dependent click and position-based models alike.
+
+    Parameters
+    ----------
+    initial
+        The production list, best first: an order of the items 0 to L - 1.
+    horizon
+        How many lists will be shown, which sets delta = horizon^-4. None: unknown; it is guessed as 1024 and doubled
+        each time it is passed, when the base list goes back to the initial one and the statistics are kept.
+    n_positions
+        How many items are shown, where that is fewer than the initial list has; all if not given.
+    delta
+        The probability to be wrong about a pair, in place of horizon^-4.
+    seed
+        Of the policy's own random numbers.
+
+    Examples
+    --------
+    >>> policy = BubbleRank([0, 1, 2], horizon=1000, seed=1)
+    >>> for _ in range(500):
+    ...     ranking = policy.rank()
+    ...     policy.update(ranking, clicks=[item == 2 for item in ranking])  # everybody wants item 2
+    >>> policy.base
+    [2, 0, 1]
+
+    References
+    ----------
+    C. Li, B. Kveton, T. Lattimore, I. Markov, M. de Rijke, C. Szepesvári, M. Zoghi. BubbleRank: Safe Online Learning
+    to Re-Rank via Implicit Click Feedback. UAI 2019.
+    """
+
+    examples = (
+        {"initial": [4, 3, 2, 1, 0], "horizon": 10_000},
+        {"initial": [2, 0, 1, 3]},
+        {"initial": [5, 3, 4, 1, 0, 2], "horizon": 10_000, "n_positions": 3},
+    )
+
+    def __init__(
+        self,
+        initial: Sequence[int],
+        *,
+        horizon: int | None = None,
+        n_positions: int | None = None,
+        delta: float | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.initial = check_initial(initial)
+        n_items = len(self.initial)
+        super().__init__(n_items, n_items if n_positions is None else n_positions, seed)
+        self.n_notes = self.n_positions
+        self.horizon = None if horizon is None else check_whole("horizon", horizon, 1)
+        self.delta = None if delta is None else check_between("delta", delta, 0, 1)
+        first_horizon = FIRST_HORIZON if self.horizon is None else max(2, self.horizon)
+        log_inverse_delta = 4 * math.log(first_horizon) if self.delta is None else -math.log(self.delta)
+        self.state = BubbleRankState(
+            rng=self._rng,
+            initial=np.array(self.initial),
+            base=np.array(self.initial),
+            lead=np.zeros((n_items, n_items), np.int64),
+            duels=np.zeros((n_items, n_items), np.int64),
+            better=np.zeros((n_items, n_items), np.bool_),
+            undecided=np.ones(n_items - 1, np.bool_),
+            counts=np.array([0, 0, first_horizon, 0, 0, 0]),
+            exchanges=np.zeros((n_items * n_items, 3), np.int64),
+            log_inverse_delta=np.array([log_inverse_delta]),
+            doubling=self.horizon is None and self.delta is None,
+        )
+
+    @property
+    def base(self) -> list[int]:
+        """The best list now."""
+        return self.state.base.tolist()
+
+    @property
+    def best(self) -> list[int]:
+        """The best list now, as far as it is shown."""
+        return self.base[: self.n_positions]
+
+    @property
+    def _tag(self) -> str:
+        """Lists from before a revert are not answered after it."""
+        return f"{self.identity}.{self.state.counts[EPOCH]}"
+
+    def _check_ranking(self, ranking: Ranking) -> npt.NDArray[np.int64]:
+        items = super()._check_ranking(ranking)
+        *exchanged, hidden = ranking.notes
+        twice = any(upper and lower for upper, lower in zip(exchanged, ranking.notes[1:], strict=True))
+        rivals = [0, *(1 + item for item in range(self.n_items) if item not in ranking.items)]
+        if twice or hidden not in rivals or any(note not in (0, 1) for note in exchanged):
+            raise self._wrong_notes(ranking)
+        return items
+
+    def revert(self) -> None:
+        """Go back to the initial list, forget all evidence, and refuse the feedback to lists shown before."""
+        state = self.state
+        state.base[:] = state.initial
+        for array in (state.lead, state.duels, state.better):
+            array[...] = 0
+        state.undecided[:] = True
+        state.counts[EPOCH] += 1
+        state.counts[N_EXCHANGES] = 0
+
+    def receipt(self) -> SafetyReceipt:
+        """What was decided so far, on what evidence, and what is guaranteed."""
+        state = self.state
+        level = float(state.log_inverse_delta[0])
+        pairs = [
+            PairEvidence(
+                upper=i,
+                lower=j,
+                lead=int(state.lead[i, j]),
+                observations=int(state.duels[i, j]),
+                threshold=2 * math.sqrt(int(state.duels[i, j]) * level),
+                decided=bool(state.better[i, j] or state.better[j, i]),
+            )
+            for k, i in enumerate(self.base)
+            for j in self.base[k + 1 :]
+            if state.duels[i, j]
+        ]
+        total = int(state.counts[N_EXCHANGES])
+        kept = min(total, len(state.exchanges))
+        rows = [state.exchanges[n % len(state.exchanges)].tolist() for n in range(total - kept, total)]
+        return SafetyReceipt(
+            initial=self.initial,
+            base=self.base,
+            n_positions=self.n_positions,
+            lists_learned_from=int(state.counts[OBSERVED]),
+            horizon=int(state.counts[HORIZON]),
+            delta=math.exp(-level),
+            pairs=pairs,
+            exchanges=[Exchange(after=after, raised=up, lowered=down) for after, up, down in rows],
+        )

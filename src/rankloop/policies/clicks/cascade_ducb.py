@@ -1,0 +1,196 @@
+"""CascadeDUCB: follow changing preferences by discounting what is old."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankloop.kernels import choose, compiled, inlined, learn, settled, step
+from rankloop.policies.checks import check_between, check_positive
+from rankloop.policies.clicks.base import ClickPolicy
+from rankloop.policies.clicks.cascading import Floats, highest_means, n_examined, show_largest
+from rankloop.policies.clicks.forgetting import check_schedule
+
+GAMMA, WEIGHT, DISCOUNTED_TIME, LOG_TIME = range(4)
+LARGEST_WEIGHT = 2.0**300
+SMALLEST_GAMMA = 1e-100
+"""Less than this forgets all but the last list just as thoroughly."""
+
+
+class CascadeDUCBState(NamedTuple):
+    """Statistics are kept in units of 1 / WEIGHT, which grows by 1 / gamma with each list instead of their shrinking.
+
+    `clicked` and `seen` over WEIGHT are the discounted X and N of the pseudo-code; `width` is 1 / sqrt(seen).
+    """
+
+    rng: npt.NDArray[np.uint64]
+    order: npt.NDArray[np.int64]
+    bounds: Floats
+    clicked: Floats
+    seen: Floats
+    mean: Floats
+    width: Floats
+    learned: npt.NDArray[np.int64]
+    discount: Floats
+    epsilon: float
+    doubling: bool
+
+
+@step(choose, CascadeDUCBState)
+def _choose(state: Any, items: Any, notes: Any) -> None:
+    index, mean, width = state.bounds, state.mean, state.width
+    level = 2.0 * math.sqrt(state.epsilon * state.discount[LOG_TIME] * state.discount[WEIGHT])
+    for a in range(len(index)):
+        index[a] = mean[a] + level * width[a]
+    show_largest(state.rng, state.order, index, items)
+
+
+@step(learn, CascadeDUCBState)
+def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+    discount = state.discount
+    discount[WEIGHT] /= discount[GAMMA]
+    if discount[WEIGHT] > LARGEST_WEIGHT:
+        _renormalise(state.clicked, state.seen, state.mean, state.width, discount)
+    weight = discount[WEIGHT]
+    for k in range(n_examined(clicks)):
+        a = items[k]
+        state.seen[a] += weight
+        state.clicked[a] += weight * clicks[k]
+        width = 1.0 / math.sqrt(state.seen[a])
+        state.width[a] = width
+        state.mean[a] = state.clicked[a] * width * width
+    state.learned[0] += 1
+    _advance_time(state.learned[0] + 1, discount, state.doubling)
+
+
+@inlined
+def _advance_time(t: int, discount: Any, doubling: bool) -> None:
+    """N_t(gamma) = 1 + gamma + ... + gamma^(t-1), which settles at 1 / (1 - gamma)."""
+    before = discount[DISCOUNTED_TIME]
+    time = discount[GAMMA] * before + 1.0
+    if doubling and t & (t - 1) == 0:
+        gamma = 1.0 - 0.25 / math.sqrt(float(t))
+        discount[GAMMA] = gamma
+        time = -math.expm1(t * math.log(gamma)) / (1.0 - gamma)
+    if time != before:
+        discount[DISCOUNTED_TIME] = time
+        discount[LOG_TIME] = math.log(time)
+
+
+@compiled
+def _renormalise(clicked: Any, seen: Any, mean: Any, width: Any, discount: Any) -> None:
+    """Count in units of the present weight again. What is too old to be told from nothing counts as never seen."""
+    unit = discount[WEIGHT]
+    discount[WEIGHT] = 1.0
+    for a in range(len(seen)):
+        clicked[a] /= unit
+        seen[a] /= unit
+        width[a] *= math.sqrt(unit)
+        if seen[a] < 1.0 / LARGEST_WEIGHT:
+            clicked[a] = 0.0
+            seen[a] = 0.0
+            mean[a] = np.inf
+            width[a] = 0.0
+
+
+@step(settled, CascadeDUCBState)
+def _settled(state: Any) -> Any:
+    return False
+
+
+class CascadeDUCB(ClickPolicy):
+    """Shows the items of the largest upper confidence bounds, where old observations count less and less.
+
+    What was observed s lists ago counts gamma^s. The bound of an item whose observations amount to N that way is its
+    mean plus 2 sqrt(epsilon log(1 + gamma + ... + gamma^(t-1)) / N), so that an item not seen for long is tried again.
+    Items never seen come first. Each list teaches down to its first click.
+
+    Parameters
+    ----------
+    n_items
+        How many items there are to choose from.
+    n_positions
+        How many are shown.
+    gamma
+        The discount, between 0 and 1.
+    horizon
+        How many lists will be shown, where gamma is not given: it is then 1 - 1 / (4 sqrt(horizon)).
+    breakpoints
+        How often preferences change up to the horizon, where that is known: gamma is then
+        1 - sqrt(breakpoints / horizon) / 4. With none of the three, gamma is that of the horizon 2^k from the list
+        number 2^k on, for every k.
+    epsilon
+        How wide the bounds are.
+    seed
+        Of the policy's own random numbers, which only break ties.
+
+    Examples
+    --------
+    >>> policy = CascadeDUCB(4, 2, gamma=0.99, seed=1)
+    >>> for wanted in (3, 0):  # everybody wants item 3, and then item 0
+    ...     for _ in range(1000):
+    ...         ranking = policy.rank()
+    ...         policy.update(ranking, clicks=[item == wanted for item in ranking])
+    >>> policy.best[0]
+    0
+
+    References
+    ----------
+    C. Li, M. de Rijke. Cascading Non-Stationary Bandits: Online Learning to Rank in the Non-Stationary Cascade Model.
+    IJCAI 2019.
+    """
+
+    examples = (
+        {"n_items": 5, "n_positions": 2, "gamma": 0.999},
+        {"n_items": 4, "n_positions": 4, "horizon": 10_000},
+        {"n_items": 5, "n_positions": 3, "horizon": 10_000, "breakpoints": 2},
+        {"n_items": 5, "n_positions": 2},
+    )
+
+    def __init__(
+        self,
+        n_items: int,
+        n_positions: int,
+        *,
+        gamma: float | None = None,
+        horizon: int | None = None,
+        breakpoints: int | None = None,
+        epsilon: float = 0.5,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(n_items, n_positions, seed)
+        self.gamma = None if gamma is None else check_between("gamma", gamma, 0, 1)
+        self.horizon, self.breakpoints = check_schedule("gamma", self.gamma, horizon, breakpoints)
+        self.epsilon = check_positive("epsilon", epsilon)
+        if self.gamma is not None:
+            first = max(self.gamma, SMALLEST_GAMMA)
+        elif self.horizon is not None:
+            first = min(1 - math.sqrt((self.breakpoints or 1) / self.horizon) / 4, math.nextafter(1, 0))
+        else:
+            first = 0.75
+        self.state = CascadeDUCBState(
+            rng=self._rng,
+            order=np.arange(self.n_items),
+            bounds=np.zeros(self.n_items),
+            clicked=np.zeros(self.n_items),
+            seen=np.zeros(self.n_items),
+            mean=np.full(self.n_items, np.inf),
+            width=np.zeros(self.n_items),
+            learned=np.zeros(1, np.int64),
+            discount=np.array([first, 1.0, 1.0, 0.0]),
+            epsilon=self.epsilon,
+            doubling=self.gamma is None and self.horizon is None,
+        )
+
+    @property
+    def discount(self) -> float:
+        """The gamma in use now."""
+        return float(self.state.discount[GAMMA])
+
+    @property
+    def best(self) -> list[int]:
+        """The items with the highest discounted means, best first."""
+        return highest_means(self.state.clicked, self.state.seen, self.n_positions)

@@ -1,0 +1,215 @@
+"""CascadeSWUCB: follow changing preferences by learning from the last lists only."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankloop.kernels import choose, compiled, inlined, learn, settled, step
+from rankloop.policies.checks import check_positive, check_whole
+from rankloop.policies.clicks.base import ClickPolicy
+from rankloop.policies.clicks.cascading import Floats, highest_means, n_examined, show_largest
+from rankloop.policies.clicks.forgetting import check_schedule
+
+LEARNED, WINDOW, NEWEST, OLDEST = range(4)
+LAST_DOUBLING = 27
+"""The window of an unknown horizon grows up to 2^27 lists; there it spans 100,238."""
+STALE = -1.0
+"""The width of an item whose counts have changed."""
+
+
+class CascadeSWUCBState(NamedTuple):
+    """`ring` has one row for each list of the window: the items examined, each plus 1, the last negative if clicked.
+
+    NEWEST is the row to be written next, OLDEST that of the list to be forgotten next once the window is full.
+    """
+
+    rng: npt.NDArray[np.uint64]
+    order: npt.NDArray[np.int64]
+    bounds: Floats
+    clicked: Floats
+    seen: Floats
+    mean: Floats
+    width: Floats
+    ring: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int64]
+    level: Floats
+    epsilon: float
+    doubling: bool
+
+
+@step(choose, CascadeSWUCBState)
+def _choose(state: Any, items: Any, notes: Any) -> None:
+    index, mean, width = state.bounds, state.mean, state.width
+    level = state.level[0]
+    for a in range(len(index)):
+        if width[a] == STALE:  # here, since an item that leaves the window mostly enters it again in the same step
+            width[a] = 1.0 / math.sqrt(state.seen[a])
+            mean[a] = state.clicked[a] * width[a] * width[a]
+            if state.seen[a] == 0.0:
+                width[a] = 0.0
+                mean[a] = np.inf
+        index[a] = mean[a] + level * width[a]
+    show_largest(state.rng, state.order, index, items)
+
+
+@step(learn, CascadeSWUCBState)
+def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+    clicked, seen, width, ring, counts = state.clicked, state.seen, state.width, state.ring, state.counts
+    if counts[LEARNED] >= counts[WINDOW]:
+        _count_row(clicked, seen, width, ring, counts[OLDEST], -1.0)
+        counts[OLDEST] = _next(counts[OLDEST], len(ring))
+    newest = counts[NEWEST]
+    n = n_examined(clicks)
+    for k in range(n):
+        a = items[k]
+        seen[a] += 1.0
+        clicked[a] += clicks[k]
+        width[a] = STALE
+        ring[newest, k] = a + 1
+    if clicks[n - 1]:
+        ring[newest, n - 1] = -ring[newest, n - 1]
+    counts[NEWEST] = _next(newest, len(ring))
+    counts[LEARNED] += 1
+    t = counts[LEARNED] + 1
+    if t <= counts[WINDOW]:
+        state.level[0] = math.sqrt(state.epsilon * math.log(float(t)))
+    if state.doubling and t & (t - 1) == 0 and t <= 1 << LAST_DOUBLING:
+        _double(clicked, seen, width, ring, counts, float(t))
+        state.level[0] = math.sqrt(state.epsilon * math.log(min(float(t), float(counts[WINDOW]))))
+
+
+@inlined
+def _next(row: int, n_rows: int) -> int:
+    return 0 if row + 1 == n_rows else row + 1
+
+
+@inlined
+def _count_row(clicked: Any, seen: Any, width: Any, ring: Any, row: int, weight: float) -> None:
+    """Add a list of the ring to the statistics, or with weight -1 take it away."""
+    for k in range(ring.shape[1]):
+        a = abs(ring[row, k]) - 1
+        seen[a] += weight
+        width[a] = STALE
+        if ring[row, k] < 0:
+            clicked[a] += weight
+            break
+
+
+@compiled
+def _double(clicked: Any, seen: Any, width: Any, ring: Any, counts: Any, t: float) -> None:
+    """Widen the window to that of the horizon t, and take in again the lists that it now reaches back to."""
+    before = min(counts[WINDOW], counts[LEARNED])
+    counts[WINDOW] = math.ceil(2.0 * math.sqrt(t * math.log(t)))
+    for _ in range(min(counts[WINDOW], counts[LEARNED]) - before):
+        counts[OLDEST] = (counts[OLDEST] - 1) % len(ring)
+        _count_row(clicked, seen, width, ring, counts[OLDEST], 1.0)
+
+
+@step(settled, CascadeSWUCBState)
+def _settled(state: Any) -> Any:
+    return False
+
+
+def _window_for(horizon: int, breakpoints: int = 1) -> int:
+    return max(1, math.ceil(2 * math.sqrt(horizon * math.log(horizon) / breakpoints)))
+
+
+class CascadeSWUCB(ClickPolicy):
+    """Shows the items of the largest upper confidence bounds, learned from the last lists only.
+
+    The bound of an item seen N times in the last tau lists learned from is its mean in them plus
+    sqrt(epsilon log(min(t, tau)) / N). Items not seen in the window come first. Each list teaches down to its first
+    click. A step takes the same time however long the window is; its memory is one row of positions for each list.
+
+    Parameters
+    ----------
+    n_items
+        How many items there are to choose from.
+    n_positions
+        How many are shown.
+    window
+        tau, the number of lists to remember.
+    horizon
+        How many lists will be shown, where the window is not given: it is then 2 sqrt(horizon log horizon).
+    breakpoints
+        How often preferences change up to the horizon, where that is known: the window is then
+        2 sqrt(horizon log horizon / breakpoints). With none of the three, it is that of the horizon 2^k from the list
+        number 2^k on, for every k up to 27. Windows are rounded up.
+    epsilon
+        How wide the bounds are.
+    seed
+        Of the policy's own random numbers, which only break ties.
+
+    Examples
+    --------
+    >>> policy = CascadeSWUCB(4, 2, window=100, seed=1)
+    >>> for wanted in (3, 0):  # everybody wants item 3, and then item 0
+    ...     for _ in range(1000):
+    ...         ranking = policy.rank()
+    ...         policy.update(ranking, clicks=[item == wanted for item in ranking])
+    >>> policy.best[0]
+    0
+
+    References
+    ----------
+    C. Li, M. de Rijke. Cascading Non-Stationary Bandits: Online Learning to Rank in the Non-Stationary Cascade Model.
+    IJCAI 2019.
+    """
+
+    examples = (
+        {"n_items": 5, "n_positions": 2, "window": 2000},
+        {"n_items": 4, "n_positions": 4, "horizon": 100_000},
+        {"n_items": 5, "n_positions": 3, "horizon": 100_000, "breakpoints": 2},
+        {"n_items": 5, "n_positions": 2},
+    )
+
+    def __init__(
+        self,
+        n_items: int,
+        n_positions: int,
+        *,
+        window: int | None = None,
+        horizon: int | None = None,
+        breakpoints: int | None = None,
+        epsilon: float = 0.5,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(n_items, n_positions, seed)
+        self.window = None if window is None else check_whole("window", window, 1)
+        self.horizon, self.breakpoints = check_schedule("window", self.window, horizon, breakpoints)
+        self.epsilon = check_positive("epsilon", epsilon)
+        doubling = self.window is None and self.horizon is None
+        if self.window is not None:
+            first = rows = self.window
+        elif self.horizon is not None:
+            first = rows = _window_for(self.horizon, self.breakpoints or 1)
+        else:
+            first, rows = 1, _window_for(1 << LAST_DOUBLING)
+        self.state = CascadeSWUCBState(
+            rng=self._rng,
+            order=np.arange(self.n_items),
+            bounds=np.zeros(self.n_items),
+            clicked=np.zeros(self.n_items),
+            seen=np.zeros(self.n_items),
+            mean=np.full(self.n_items, np.inf),
+            width=np.zeros(self.n_items),
+            ring=np.zeros((rows, self.n_positions), np.int32),
+            counts=np.array([0, first, 0, 0]),
+            level=np.zeros(1),
+            epsilon=self.epsilon,
+            doubling=doubling,
+        )
+
+    @property
+    def memory(self) -> int:
+        """How many lists the window spans now."""
+        return int(self.state.counts[WINDOW])
+
+    @property
+    def best(self) -> list[int]:
+        """The items with the highest means in the window, best first."""
+        return highest_means(self.state.clicked, self.state.seen, self.n_positions)

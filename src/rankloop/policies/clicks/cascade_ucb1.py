@@ -1,0 +1,106 @@
+"""CascadeUCB1: show the items whose click probability might be highest, by Hoeffding's bound."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankloop.kernels import choose, learn, settled, step
+from rankloop.policies.checks import check_positive
+from rankloop.policies.clicks.base import ClickPolicy
+from rankloop.policies.clicks.cascading import Floats, highest_means, n_examined, show_largest
+
+
+class CascadeUCB1State(NamedTuple):
+    rng: npt.NDArray[np.uint64]
+    order: npt.NDArray[np.int64]
+    bounds: Floats
+    clicked: Floats
+    seen: Floats
+    mean: Floats
+    width: Floats
+    learned: npt.NDArray[np.int64]
+    alpha: float
+
+
+@step(choose, CascadeUCB1State)
+def _choose(state: Any, items: Any, notes: Any) -> None:
+    index, mean, width = state.bounds, state.mean, state.width
+    level = math.sqrt(state.alpha * math.log(state.learned[0] + 1.0))
+    for a in range(len(index)):
+        index[a] = mean[a] + level * width[a]
+    show_largest(state.rng, state.order, index, items)
+
+
+@step(learn, CascadeUCB1State)
+def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+    state.learned[0] += 1
+    for k in range(n_examined(clicks)):
+        a = items[k]
+        state.seen[a] += 1.0
+        state.clicked[a] += clicks[k]
+        width = 1.0 / math.sqrt(state.seen[a])
+        state.width[a] = width
+        state.mean[a] = state.clicked[a] * width * width
+
+
+@step(settled, CascadeUCB1State)
+def _settled(state: Any) -> Any:
+    return False
+
+
+class CascadeUCB1(ClickPolicy):
+    """Shows the items of the largest upper confidence bounds, learning from each list down to its first click.
+
+    The bound of an item seen n times before step t is its mean plus sqrt(alpha log t / n). Items never seen come first.
+    CascadeKLUCB, whose bounds are tighter, nearly always does better; this one is faster.
+
+    Parameters
+    ----------
+    n_items
+        How many items there are to choose from.
+    n_positions
+        How many are shown.
+    alpha
+        How wide the bounds are.
+    seed
+        Of the policy's own random numbers, which only break ties.
+
+    Examples
+    --------
+    >>> policy = CascadeUCB1(4, 2, seed=1)
+    >>> for _ in range(500):
+    ...     ranking = policy.rank()
+    ...     policy.update(ranking, clicks=[item == 3 for item in ranking])  # everybody wants item 3
+    >>> policy.rank()[0], policy.best[0]
+    (3, 3)
+
+    References
+    ----------
+    B. Kveton, C. Szepesvári, Z. Wen, A. Ashkan. Cascading Bandits: Learning to Rank in the Cascade Model. ICML 2015.
+    """
+
+    examples = ({"n_items": 5, "n_positions": 2}, {"n_items": 4, "n_positions": 4, "alpha": 0.5})
+
+    def __init__(self, n_items: int, n_positions: int, *, alpha: float = 1.5, seed: int | None = None) -> None:
+        super().__init__(n_items, n_positions, seed)
+        self.alpha = check_positive("alpha", alpha)
+        self.state = CascadeUCB1State(
+            rng=self._rng,
+            order=np.arange(self.n_items),
+            bounds=np.zeros(self.n_items),
+            clicked=np.zeros(self.n_items),
+            seen=np.zeros(self.n_items),
+            mean=np.full(self.n_items, np.inf),
+            width=np.zeros(self.n_items),
+            learned=np.zeros(1, np.int64),
+            alpha=self.alpha,
+        )
+
+    @property
+    def best(self) -> list[int]:
+        """The items with the highest means so far, best first."""
+        return highest_means(self.state.clicked, self.state.seen, self.n_positions)

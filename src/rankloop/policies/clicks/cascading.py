@@ -1,0 +1,107 @@
+"""What the cascading bandits share: the items of the largest indices on top, and means down to the first click.
+
+An index changes little from one step to the next, so the order of the last list is kept and repaired by insertion:
+a few comparisons where nothing moved. Only what is shown is kept in order. Ties cost nothing where there are none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankloop.kernels import below, compiled, inlined
+
+Floats = npt.NDArray[np.float64]
+
+
+@inlined
+def show_largest(rng: Any, order: Any, index: Any, items: Any) -> None:
+    """Write the items of the largest indices into `items`, in descending order and with ties in random order."""
+    if repair_order(order, index, len(items), 0.0):
+        break_ties(rng, order, index, len(items))
+    for k in range(len(items)):
+        items[k] = order[k]
+
+
+@inlined
+def repair_order(order: Any, index: Any, n: int, tolerance: float) -> bool:
+    """Bring the n items of the largest indices to the front of `order`, in descending order.
+
+    Tells whether two that matter may be closer than the tolerance: neighbours at the front, or the last one there
+    and one that was left behind.
+    """
+    close = False
+    for k in range(1, n):
+        if index[order[k - 1]] <= index[order[k]] + tolerance:
+            close |= _insert(order, index, k, tolerance)
+    last = index[order[n - 1]]
+    for q in range(n, len(order)):
+        if index[order[q]] >= last - tolerance:
+            close |= index[order[q]] <= last + tolerance
+            if index[order[q]] > last:
+                order[n - 1], order[q] = order[q], order[n - 1]
+                close |= _insert(order, index, n - 1, tolerance)
+                last = index[order[n - 1]]
+    return close
+
+
+@compiled
+def _insert(order: Any, index: Any, k: int, tolerance: float) -> bool:
+    """Move the k-th item up to its place among those before it, which are in order; is it close to a neighbour?"""
+    item = order[k]
+    value = index[item]
+    close = False
+    while k > 0 and index[order[k - 1]] < value:
+        close = value <= index[order[k - 1]] + tolerance
+        order[k] = order[k - 1]
+        k -= 1
+    order[k] = item
+    return close | (k > 0 and index[order[k - 1]] <= value + tolerance)
+
+
+@compiled
+def break_ties(rng: Any, order: Any, index: Any, n: int) -> None:
+    """Put items of equal index into random order, each order equally likely.
+
+    Each group of ties is first sorted by number, so that the outcome depends on the indices and the stream alone.
+    """
+    start = 0
+    while start < n:
+        value = index[order[start]]
+        end = start + 1
+        while end < n and index[order[end]] == value:
+            end += 1
+        for q in range(n, len(order) if end == n else n):
+            if index[order[q]] == value:
+                order[end], order[q] = order[q], order[end]
+                end += 1
+        for i in range(start + 1, end):
+            item = order[i]
+            j = i
+            while j > start and order[j - 1] > item:
+                order[j] = order[j - 1]
+                j -= 1
+            order[j] = item
+        for i in range(start, min(end - 1, n)):
+            j = i + below(rng, end - i)
+            order[i], order[j] = order[j], order[i]
+        start = end
+
+
+@inlined
+def n_examined(clicks: Any) -> int:
+    """How many positions the user looked at: down to the first click, or all."""
+    n = len(clicks)
+    for k in range(n):
+        if clicks[k]:
+            return k + 1
+    return n
+
+
+def highest_means(clicked: Floats, seen: Floats, n_positions: int) -> list[int]:
+    """The items with the highest means; those never seen come last, and of equal ones the smaller number first."""
+    means = np.full(len(seen), -1.0)
+    np.divide(clicked, seen, out=means, where=seen > 0)
+    return np.argsort(-means, kind="stable")[:n_positions].tolist()

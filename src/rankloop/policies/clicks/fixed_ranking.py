@@ -1,0 +1,64 @@
+"""FixedRanking: the production list, always."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankloop.kernels import choose, learn, settled, step
+from rankloop.policies.clicks.base import ClickPolicy
+from rankloop.policies.clicks.initial import check_initial
+
+
+class FixedRankingState(NamedTuple):
+    rng: npt.NDArray[np.uint64]
+    initial: npt.NDArray[np.int64]
+
+
+@step(choose, FixedRankingState)
+def _choose(state: Any, items: Any, notes: Any) -> None:
+    for k in range(len(items)):
+        items[k] = state.initial[k]
+
+
+@step(learn, FixedRankingState)
+def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+    pass
+
+
+@step(settled, FixedRankingState)
+def _settled(state: Any) -> Any:
+    return True
+
+
+class FixedRanking(ClickPolicy):
+    """Shows one list for ever: what the learning policies are compared with (the thesis' Baseline).
+
+    Parameters
+    ----------
+    initial
+        The list, best first: an order of the items 0 to L - 1.
+    n_positions
+        How many of them are shown; all if not given.
+
+    Examples
+    --------
+    >>> FixedRanking([3, 1, 2, 0], n_positions=2).rank()
+    Ranking([3, 1])
+    """
+
+    examples = ({"initial": [2, 0, 1, 3]}, {"initial": [2, 0, 1, 3], "n_positions": 2})
+    learns = False
+
+    def __init__(self, initial: Sequence[int], n_positions: int | None = None, *, seed: int | None = None) -> None:
+        self.initial = check_initial(initial)
+        super().__init__(len(self.initial), len(self.initial) if n_positions is None else n_positions, seed)
+        self.state = FixedRankingState(self._rng, np.array(self.initial))
+
+    @property
+    def best(self) -> list[int]:
+        """The list it shows."""
+        return self.initial[: self.n_positions]

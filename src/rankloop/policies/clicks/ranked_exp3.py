@@ -1,0 +1,193 @@
+"""RankedEXP3: an EXP3 bandit for each position of the list."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankloop.kernels import below, choose, compiled, inlined, learn, settled, step, uniform
+from rankloop.policies.checks import check_between, check_whole
+from rankloop.policies.clicks.base import ClickPolicy, Ranking
+
+LARGEST_TOTAL = 1e100
+SMALLEST_WEIGHT = 1e-250
+"""A weight that reached 0 would stay there for ever."""
+
+
+class RankedEXP3State(NamedTuple):
+    rng: npt.NDArray[np.uint64]
+    weights: npt.NDArray[np.float64]
+    pool: npt.NDArray[np.int64]
+    place: npt.NDArray[np.int64]
+    observed: npt.NDArray[np.int64]
+    rate: float
+    anytime: float
+
+
+# A row of `weights` is a position's sum tree: node i holds the sum of nodes 2i and 2i + 1, and the items' weights are
+# the leaves. `pool` holds all items, those already in the list being chosen first, and `place` where each of them is.
+
+
+@inlined
+def _gamma(state: Any) -> float:
+    if state.anytime == 0.0:
+        return state.rate
+    return min(1.0, state.anytime / math.sqrt(state.observed[0] + 1.0))
+
+
+@step(choose, RankedEXP3State)
+def _choose(state: Any, items: Any, notes: Any) -> None:
+    rng, weights, pool, place = state.rng, state.weights, state.pool, state.place
+    n_items = len(pool)
+    leaves = weights.shape[1] // 2
+    gamma = _gamma(state)
+    stretch = 1.0 / (1.0 - gamma)
+    for k in range(len(items)):
+        total = weights[k, 1]
+        u = uniform(rng)
+        if u < gamma:
+            item = min(n_items - 1, int(u / gamma * n_items))
+        else:
+            left_over = (u - gamma) * stretch * total
+            node = 1
+            while node < leaves:
+                node *= 2
+                right = int(left_over >= weights[k, node])
+                left_over -= right * weights[k, node]
+                node += right
+            item = min(n_items - 1, node - leaves)
+        if place[item] >= k:
+            notes[k] = (1.0 - gamma) * weights[k, leaves + item] / total + gamma / n_items
+        else:
+            item = pool[k + below(rng, n_items - k)]
+            notes[k] = 0.0
+        items[k] = item
+        other, vacated = pool[k], place[item]
+        pool[k], place[item] = item, k
+        pool[vacated], place[other] = other, vacated
+
+
+@step(learn, RankedEXP3State)
+def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+    weights = state.weights
+    gamma = _gamma(state)
+    leaves = weights.shape[1] // 2
+    state.observed[0] += 1
+    for k in range(len(items)):
+        if clicks[k] and notes[k] > 0.0:
+            node = leaves + items[k]
+            weights[k, node] *= math.exp(gamma / (len(state.pool) * notes[k]))
+            while node > 1:
+                node //= 2
+                weights[k, node] = weights[k, 2 * node] + weights[k, 2 * node + 1]
+            if weights[k, 1] > LARGEST_TOTAL:
+                _scale_down(weights, k, len(state.pool))
+
+
+@compiled
+def _scale_down(weights: Any, k: int, n_items: int) -> None:
+    leaves = weights.shape[1] // 2
+    total = weights[k, 1]
+    for i in range(n_items):
+        weights[k, leaves + i] = max(SMALLEST_WEIGHT, weights[k, leaves + i] / total)
+    for node in range(leaves - 1, 0, -1):
+        weights[k, node] = weights[k, 2 * node] + weights[k, 2 * node + 1]
+
+
+@step(settled, RankedEXP3State)
+def _settled(state: Any) -> Any:
+    return False
+
+
+class RankedEXP3(ClickPolicy):
+    """Lets an adversarial bandit choose the item of each position: no click model is assumed, so it learns slowly.
+
+    Where a position chooses an item that is in the list already, a random other one is shown, and the position learns
+    nothing from it.
+
+    Parameters
+    ----------
+    n_items
+        How many items there are.
+    n_positions
+        How many of them are shown.
+    horizon
+        How many lists will be shown, which sets gamma = sqrt(L ln L / ((e - 1) horizon)), at most 1. None: unknown;
+        the number of lists learned from so far, plus one, stands in for it.
+    gamma
+        The share of choices made at random, in place of the horizon.
+    seed
+        Of the policy's own random numbers.
+
+    Examples
+    --------
+    >>> policy = RankedEXP3(n_items=4, n_positions=2, horizon=1000, seed=1)
+    >>> for _ in range(1000):
+    ...     ranking = policy.rank()
+    ...     policy.update(ranking, clicks=[item == 2 for item in ranking])  # everybody wants item 2
+    >>> policy.best[0]
+    2
+
+    References
+    ----------
+    F. Radlinski, R. Kleinberg, T. Joachims. Learning Diverse Rankings with Multi-Armed Bandits. ICML 2008.
+    P. Auer, N. Cesa-Bianchi, Y. Freund, R. Schapire. The Nonstochastic Multiarmed Bandit Problem. SIAM J. Comput. 2002.
+    """
+
+    examples = (
+        {"n_items": 5, "n_positions": 5, "horizon": 10_000},
+        {"n_items": 4, "n_positions": 4},
+        {"n_items": 7, "n_positions": 3, "gamma": 0.05},
+    )
+
+    def __init__(
+        self,
+        n_items: int,
+        n_positions: int,
+        *,
+        horizon: int | None = None,
+        gamma: float | None = None,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(n_items, n_positions, seed)
+        if horizon is not None and gamma is not None:
+            raise ValueError(f"give horizon or gamma, not both: {horizon!r} and {gamma!r}")
+        self.n_notes = n_positions
+        self.horizon = None if horizon is None else check_whole("horizon", horizon, 1)
+        self.gamma = None if gamma is None else check_between("gamma", gamma, 0, 1)
+        of_one_list = math.sqrt(n_items * math.log(n_items) / (math.e - 1))
+        leaves = 1 << (n_items - 1).bit_length()
+        weights = np.zeros((n_positions, 2 * leaves))
+        weights[:, leaves : leaves + n_items] = 1.0
+        for node in range(leaves - 1, 0, -1):
+            weights[:, node] = weights[:, 2 * node] + weights[:, 2 * node + 1]
+        self.state = RankedEXP3State(
+            rng=self._rng,
+            weights=weights,
+            pool=np.arange(n_items),
+            place=np.arange(n_items),
+            observed=np.zeros(1, np.int64),
+            rate=self.gamma if self.gamma is not None else min(1.0, of_one_list / math.sqrt(self.horizon or 1)),
+            anytime=of_one_list if self.horizon is None and self.gamma is None else 0.0,
+        )
+
+    def _check_ranking(self, ranking: Ranking) -> npt.NDArray[np.int64]:
+        items = super()._check_ranking(ranking)
+        state = self.state
+        gamma = min(1.0, state.anytime / math.sqrt(state.observed[0] + 1)) if state.anytime else state.rate
+        for probability in ranking.notes:
+            if probability and not 0.999 * gamma / self.n_items < probability < 1.001:
+                raise self._wrong_notes(ranking)
+        return items
+
+    @property
+    def best(self) -> list[int]:
+        """The list that looks best now: from the top, each position's heaviest item that is not in use yet."""
+        leaves = self.state.weights.shape[1] // 2
+        chosen: list[int] = []
+        for row in self.state.weights[:, leaves : leaves + self.n_items]:
+            chosen.append(min((i for i in range(self.n_items) if i not in chosen), key=lambda i: (-row[i], i)))
+        return chosen

@@ -1,0 +1,110 @@
+"""The safety receipt of BubbleRank: what was decided, by what evidence, and what is guaranteed."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class PairEvidence:
+    """What is known of two items, of which `upper` stands above `lower` in the base list.
+
+    `lead` is how often only the upper one was clicked minus how often only the lower one was, in `observations` lists
+    in which their order was left to chance and just one of them was clicked. The pair is decided once the lead exceeds
+    the threshold.
+    """
+
+    upper: int
+    lower: int
+    lead: int
+    observations: int
+    threshold: float
+    decided: bool
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """After that many lists, `raised` was proven better than `lowered` and took its place."""
+
+    after: int
+    raised: int
+    lowered: int
+
+
+@dataclass(frozen=True)
+class SafetyReceipt:
+    """What BubbleRank did to a production list, and what it guarantees.
+
+    >>> receipt = SafetyReceipt([0, 1], [1, 0], 2, 900, 1000, 1e-12, [PairEvidence(1, 0, 80, 90, 99.7, True)],
+    ...     [Exchange(450, 1, 0)])
+    >>> receipt.probability > 0.99
+    True
+    >>> print(receipt)
+    production list  0 1
+    base list now    1 0
+    learned from     900 lists (horizon 1,000)
+    guarantee        no list has more than 1 pair in the wrong order beyond those of the production list,
+                     with probability at least 0.996
+    exchanges        after 450 lists: 1 above 0
+    pairs            1 over 0: decided (lead 80 of 90, needs more than 99.7)
+    """
+
+    initial: list[int]
+    base: list[int]
+    n_positions: int
+    lists_learned_from: int
+    horizon: int
+    delta: float
+    pairs: list[PairEvidence]
+    exchanges: list[Exchange]
+
+    @property
+    def extra_inversions(self) -> float:
+        """K/2: how many more pairs in the wrong order than the production list a list may have."""
+        return self.n_positions / 2
+
+    def bound(self, initial_inversions: int) -> float:
+        """|V_0| + K/2, where the production list's own number of pairs in the wrong order is known."""
+        return initial_inversions + self.extra_inversions
+
+    @property
+    def probability(self) -> float:
+        """1 - sqrt(delta) K^2 n: the bound holds for all lists at once with at least this probability."""
+        return max(0.0, 1 - math.sqrt(self.delta) * self.n_positions**2 * self.horizon)
+
+    def to_json(self) -> str:
+        """The receipt as a JSON object."""
+        derived = {"extra_inversions": self.extra_inversions, "probability": self.probability}
+        return json.dumps({**asdict(self), **derived})
+
+    def __str__(self) -> str:
+        extra = math.floor(self.extra_inversions)
+        lines = [
+            ("production list", " ".join(map(str, self.initial))),
+            ("base list now", " ".join(map(str, self.base))),
+            ("learned from", f"{self.lists_learned_from:,} lists (horizon {self.horizon:,})"),
+            (
+                "guarantee",
+                f"no list has more than {extra} pair{'s' * (extra != 1)} in the wrong order beyond those of the "
+                f"production list,\n{'':17}with probability at least {self.probability:.6g}",
+            ),
+        ]
+        lines += _column(
+            "exchanges", [f"after {e.after:,} lists: {e.raised} above {e.lowered}" for e in self.exchanges]
+        )
+        lines += _column("pairs", [_describe(pair) for pair in self.pairs])
+        return "\n".join(f"{name:<17}{text}" for name, text in lines)
+
+
+def _column(name: str, texts: list[str]) -> list[tuple[str, str]]:
+    return [(name if k == 0 else "", text) for k, text in enumerate(texts or ["none yet"])]
+
+
+def _describe(pair: PairEvidence) -> str:
+    verdict = "decided" if pair.decided else "open"
+    return (
+        f"{pair.upper} over {pair.lower}: {verdict} "
+        f"(lead {pair.lead} of {pair.observations}, needs more than {pair.threshold:.4g})"
+    )
