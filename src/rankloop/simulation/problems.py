@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,6 +89,16 @@ def digest(found: Sequence[Problem]) -> str:
     hashed = hashlib.blake2b(digest_size=16)
     for problem in found:
         state = problem.environment.state if problem.is_duel else problem.environment.state_at(problem.top)
-        for value in (type(state).__name__, problem.initial, *state):
+        for value in (type(state).__name__, problem.initial, *_flat(state)):
             hashed.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
     return hashed.hexdigest()
+
+
+def _flat(state: tuple[Any, ...]) -> Iterator[Any]:
+    """The arrays and numbers of a state, those of states within it included."""
+    for value in state:
+        if isinstance(value, tuple):
+            yield type(value).__name__
+            yield from _flat(value)
+        else:
+            yield value

@@ -42,8 +42,8 @@ def simulate(
     """Run a policy from scratch, many times over, and record its regret; for lists also violations, NDCG and clicks.
 
     Each run has its own random numbers and, in duels, its own random names for the arms, all of them determined by
-    `seed` and the number of the run alone: more runs or other workers never change a run. Ctrl-C ends the simulation and returns
-    the runs that are finished.
+    `seed` and the number of the run alone: more runs or other workers never change a run. Ctrl-C ends the simulation
+    and returns the runs that are finished.
 
     Parameters
     ----------
