@@ -11,9 +11,11 @@ from typer.core import TyperGroup
 
 from rankloop import __version__
 from rankloop.cli.demo import demo
+from rankloop.cli.drift import drift
 from rankloop.cli.duel import duel
 from rankloop.cli.errors import Refused, suggestion
 from rankloop.cli.policies import policies
+from rankloop.cli.rerank import rerank
 
 INTERRUPTED = 130
 """What a shell expects of a command that Ctrl-C has ended."""
@@ -86,5 +88,5 @@ def _rankloop(
     """Optimise ranking systems online, as bandits."""
 
 
-for command in (duel, policies, demo):
+for command in (duel, rerank, drift, policies, demo):
     app.command()(command)

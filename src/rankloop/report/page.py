@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 
-from rankloop.report.tables import HEADINGS, Row, cells, rows
+from rankloop.report.tables import AnyRow, cells, headings, rows
 from rankloop.simulation import Result
 
 _INK = "#010203"
@@ -54,9 +54,9 @@ def _section(section: Section, number: int) -> str:
 </section>"""
 
 
-def _table(table: Sequence[Row]) -> str:
+def _table(table: Sequence[AnyRow]) -> str:
     worst = max((row.mean_regret for row in table), default=0) or 1.0
-    head = "".join(f"<th>{html.escape(heading)}</th>" for heading in HEADINGS)
+    head = "".join(f"<th>{html.escape(heading)}</th>" for heading in headings(table))
     body = "\n".join(
         f'<tr style="--share: {100 * row.mean_regret / worst:.1f}%">'
         + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells(row))

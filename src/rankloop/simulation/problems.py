@@ -72,13 +72,14 @@ def problems(policy: Any, environment: Any, top: int | None, initial: Sequence[i
 
 
 def _problem(policy: Any, environment: Any, top: int | None, initial: Sequence[int] | None) -> Problem:
+    given = environment
     if isinstance(environment, ClickProblem):
         initial = environment.initial if initial is None else initial
         environment = environment.environment
     if not (isinstance(environment, PreferenceMatrix) or hasattr(environment, "state_at")):
         raise ValueError(f"environment must be a PreferenceMatrix or users who click, not {environment!r}")
     if not hasattr(policy, "update") and callable(policy):
-        policy = policy(environment)
+        policy = policy(given)
     if initial is None and hasattr(environment, "attraction"):
         initial = getattr(policy, "initial", None)
     return Problem(policy, environment, top, initial)
