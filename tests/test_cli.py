@@ -273,10 +273,14 @@ def test_demo_ends_in_a_page(tmp_path: Path) -> None:
     result = rankloop("demo", "--out", out, "--horizon", "300", "--runs", "2")
     assert result.exit_code == 0, result.output
     page = (out / "index.html").read_text()
-    for part in demo_module.live_evaluation():
+    for part in (part for make in demo_module.PARTS for part in make(300, 2)):
         assert part.title in page
+        assert part.title in result.stdout
+    for part in demo_module.live_evaluation(300, 2):
         assert len(part.policies) == len(dueling_policies())
-    assert page.count("<svg") == 2
+    assert page.count("<svg") == 2 + 3 + 1
+    assert "unsafe of first 100" in page
+    assert "in epoch 9" in page
     assert (out / "index.html").as_uri() in result.stdout
     assert [path.name for path in out.iterdir()] == ["index.html"]
 

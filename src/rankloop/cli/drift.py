@@ -53,8 +53,6 @@ def drift(
     users = drifting(problems, scale.horizon, scale.seed)
     players = make_click_policies(policies, users[0], n_positions, scale.horizon)
     title = f"{name}, drifting: {n_positions} of {users[0].n_items} items shown, {scale.horizon:,} lists a run"
-    spread = {max(1, scale.horizon * k // scale.checkpoints) for k in range(1, scale.checkpoints + 1)}
-    ends = {min(scale.horizon, int(end)) for end in users[0].epoch_length.cumsum()}
     compare(
         players,
         users,
@@ -63,6 +61,14 @@ def drift(
         title,
         problem="problem",
         pictures={"regret.png": {"log": False, "title": f"{name}, drifting"}},
-        checkpoints=sorted(spread | ends),
+        checkpoints=evenly(scale.horizon, scale.checkpoints),
         top=n_counted,
     )
+
+
+def evenly(horizon: int, number: int) -> list[int]:
+    """Checkpoints spread evenly over time, the ends of all epochs among them."""
+    from rankloop.cli.queries import N_EPOCHS, epoch_length
+
+    spread = {max(1, horizon * k // number) for k in range(1, number + 1)}
+    return sorted(spread | {min(horizon, epoch_length(horizon) * k) for k in range(1, N_EPOCHS + 1)})

@@ -78,7 +78,7 @@ def drifting(problems: list[ClickProblem], horizon: int, seed: int) -> list[Drif
         PositionBasedModel,
     )
 
-    length = -(-horizon // N_EPOCHS)
+    length = epoch_length(horizon)
     found: list[DriftingEnvironment] = []
     for number, problem in enumerate(problems):
         users = problem.environment
@@ -96,6 +96,11 @@ def drifting(problems: list[ClickProblem], horizon: int, seed: int) -> list[Drif
         else:
             found.append(DriftingCascade.chapter4(users.attraction, **schedule))
     return found
+
+
+def epoch_length(horizon: int) -> int:
+    """How many lists an epoch lasts, if all of them are to fill the horizon."""
+    return -(-horizon // N_EPOCHS)
 
 
 def read_shape(positions: str, top: str | None, counted: int | None) -> tuple[int, int]:

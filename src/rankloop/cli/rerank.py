@@ -67,14 +67,15 @@ def rerank(
             "violations.png": {"title": name, "record": "violations"},
             "ndcg.png": {"title": name, "record": "ndcg"},
         },
-        checkpoints=_checkpoints(scale),
+        checkpoints=from_the_first(scale.horizon, scale.checkpoints),
         top=n_counted,
     )
 
 
-def _checkpoints(scale: Scale) -> list[int]:
+def from_the_first(horizon: int, number: int) -> list[int]:
+    """Checkpoints spread evenly on a logarithmic scale, the 100th step among them."""
     from rankloop.report.tables import FIRST_STEPS
 
-    ratio = scale.horizon ** (1 / max(1, scale.checkpoints - 1))
-    spread = {min(scale.horizon, round(ratio**k)) for k in range(scale.checkpoints - 1)}
-    return sorted(spread | {scale.horizon} | ({FIRST_STEPS} if scale.horizon >= FIRST_STEPS else set()))
+    ratio = horizon ** (1 / max(1, number - 1))
+    spread = {min(horizon, round(ratio**k)) for k in range(number - 1)}
+    return sorted(spread | {horizon} | ({FIRST_STEPS} if horizon >= FIRST_STEPS else set()))
