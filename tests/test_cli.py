@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 import rankloop as rl
 from rankloop.cli import demo as demo_module
 from rankloop.cli.app import app
-from rankloop.cli.arguments import default_policies, dueling_policies, make_policies
+from rankloop.cli.arguments import click_policies, default_policies, dueling_policies, make_policies
 from rankloop.cli.errors import Refused
 from rankloop.cli.folder import file_name
 
@@ -197,7 +197,7 @@ def test_bad_matrices(content: str, complaint: str, tmp_path: Path) -> None:
         (["duel", "cycle", "--policies", "MergeDTS(alpha=1,alpha=2)"], "alpha is given twice"),
         (["duel", "cycle", "--policies", "__import__('os')"], "parameters need their names"),
         (["duell", "cycle"], "no command 'duell': did you mean duel?"),
-        (["zzz"], "no command 'zzz': there are clicks, demo, duel"),
+        (["zzz"], "no command 'zzz': there are clicks, demo, drift, duel"),
         (["demo", "--horizon", "0"], "--horizon must be"),
         (["demo", "--runs", "x"], "--runs must be"),
     ],
@@ -250,7 +250,7 @@ def test_file_names_are_safe_and_distinct() -> None:
 def test_policies_are_listed_with_their_parameters() -> None:
     result = rankloop("policies")
     assert result.exit_code == 0
-    for name in dueling_policies():
+    for name in (*dueling_policies(), *click_policies()):
         assert name in result.stdout
     assert "batch_size=16" in result.stdout
     assert "Finds the best of hundreds of rankers" in result.stdout
@@ -259,7 +259,7 @@ def test_policies_are_listed_with_their_parameters() -> None:
 
 def test_help_and_version() -> None:
     assert rankloop("--version").stdout == f"rankloop {rl.__version__}\n"
-    for command in ((), ("duel",), ("policies",), ("demo",)):
+    for command in ((), ("duel",), ("rerank",), ("drift",), ("policies",), ("demo",)):
         result = rankloop(*command, "--help")
         assert result.exit_code == 0
         assert "Usage" in result.stdout
@@ -273,10 +273,14 @@ def test_demo_ends_in_a_page(tmp_path: Path) -> None:
     result = rankloop("demo", "--out", out, "--horizon", "300", "--runs", "2")
     assert result.exit_code == 0, result.output
     page = (out / "index.html").read_text()
-    for part in demo_module.live_evaluation():
+    for part in (part for make in demo_module.PARTS for part in make(300, 2)):
         assert part.title in page
+        assert part.title in result.stdout
+    for part in demo_module.live_evaluation(300, 2):
         assert len(part.policies) == len(dueling_policies())
-    assert page.count("<svg") == 2
+    assert page.count("<svg") == 2 + 3 + 1
+    assert "unsafe of first 100" in page
+    assert "in epoch 9" in page
     assert (out / "index.html").as_uri() in result.stdout
     assert [path.name for path in out.iterdir()] == ["index.html"]
 

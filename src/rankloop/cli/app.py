@@ -12,10 +12,12 @@ from typer.core import TyperGroup
 from rankloop import __version__
 from rankloop.cli import clicks
 from rankloop.cli.demo import demo
+from rankloop.cli.drift import drift
 from rankloop.cli.duel import duel
 from rankloop.cli.errors import Refused, suggestion
 from rankloop.cli.policies import policies
 from rankloop.cli.preferences import preferences
+from rankloop.cli.rerank import rerank
 
 INTERRUPTED = 130
 """What a shell expects of a command that Ctrl-C has ended."""
@@ -88,6 +90,6 @@ def _rankloop(
     """Optimise ranking systems online, as bandits."""
 
 
-for command in (duel, preferences, policies, demo):
+for command in (duel, rerank, drift, preferences, policies, demo):
     app.command()(command)
 app.add_typer(clicks.app, name="clicks")

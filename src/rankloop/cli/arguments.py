@@ -12,10 +12,13 @@ from rankloop.cli.errors import Refused, refusing, suggestion
 
 if TYPE_CHECKING:
     from rankloop.environments import PreferenceMatrix
-    from rankloop.policies import DuelingPolicy
+    from rankloop.policies import ClickPolicy, DuelingPolicy, Policy
 
 CHAPTER_2 = ("MergeDTS", "MergeRUCB", "DTS", "RMED1", "SelfSparring", "REX3")
 """The policies that the thesis compares in its chapter on live evaluation."""
+
+INSTEAD_OF_HORIZON = ("delta", "gamma", "window")
+"""Parameters that policies otherwise set from the horizon."""
 
 MOST_RANKERS = 5000
 """A matrix of more takes gigabytes in each run."""
@@ -35,12 +38,25 @@ def whole(option: str, text: str, least: int) -> int:
 
 def dueling_policies() -> dict[str, Callable[..., DuelingPolicy]]:
     """Every dueling policy there is, by name."""
-    from rankloop.policies import DuelingPolicy, Policy
+    from rankloop.policies import DuelingPolicy
+
+    return _policies(DuelingPolicy)
+
+
+def click_policies() -> dict[str, Callable[..., ClickPolicy]]:
+    """Every click policy there is, by name."""
+    from rankloop.policies import ClickPolicy
+
+    return _policies(ClickPolicy)
+
+
+def _policies(base: type[Any]) -> dict[str, Any]:
+    from rankloop.policies import Policy
 
     return {
         name: cls
         for name, cls in Policy.known.items()
-        if issubclass(cls, DuelingPolicy) and cls is not DuelingPolicy and not inspect.isabstract(cls)
+        if issubclass(cls, base) and cls is not base and not inspect.isabstract(cls)
     }
 
 
@@ -52,21 +68,67 @@ def default_policies() -> list[str]:
 
 def make_policies(text: str, n_arms: int) -> list[DuelingPolicy]:
     """The policies of a list such as `MergeDTS,MergeDTS(alpha=1.01,batch_size=4)`, each once."""
-    known = dueling_policies()
+
+    def make(cls: Callable[..., Any], parameters: dict[str, Any]) -> tuple[Policy, Any]:
+        policy = cls(n_arms=n_arms, **parameters)
+        return policy, policy
+
+    return _each_once(text, dueling_policies(), make, {"n_arms": "n_arms follows from the matrix: leave it out"})
+
+
+def make_click_policies(text: str, first: Any, n_positions: int, horizon: int) -> list[Callable[[Any], ClickPolicy]]:
+    """Functions that make the policies of such a list for a query; `first` is one to try them on."""
+    from functools import partial
+
+    def make(cls: Callable[..., Any], parameters: dict[str, Any]) -> tuple[Policy, Any]:
+        maker = partial(_make_for_query, cls, parameters, n_positions, horizon)
+        return maker(first), maker
+
+    fixed = {
+        "n_items": "n_items follows from the queries: leave it out",
+        "n_positions": "n_positions is the same for all policies: give --positions",
+        "initial": "initial is production's order of a query: leave it out",
+    }
+    return _each_once(text, click_policies(), make, fixed)
+
+
+def _make_for_query(
+    cls: Callable[..., Any], parameters: dict[str, Any], n_positions: int, horizon: int, users: Any
+) -> ClickPolicy:
+    """A policy for one query, which is told the horizon unless it is told something instead."""
+    known = inspect.signature(cls).parameters
+    given: dict[str, Any] = {"n_positions": n_positions}
+    if "initial" in known:
+        given["initial"] = getattr(users, "initial", list(range(users.n_items)))
+    else:
+        given["n_items"] = users.n_items
+    replaced = any(parameters.get(name) is not None for name in INSTEAD_OF_HORIZON) and "initial" not in known
+    if "horizon" in known and not replaced:
+        given["horizon"] = horizon
+    return cls(**{**given, **parameters})
+
+
+def _each_once(
+    text: str,
+    known: dict[str, Any],
+    make: Callable[[Callable[..., Any], dict[str, Any]], tuple[Policy, Any]],
+    fixed: dict[str, str],
+) -> list[Any]:
+    """What `make` makes of each policy that is named; it gives the policy, to tell it from others, and the result."""
     if text.strip() == "all":
         text = ",".join(known)
-    policies: dict[str, DuelingPolicy] = {}
+    made: dict[str, Any] = {}
     for source, name, parameters in _parse(text):
         if name not in known:
             raise Refused(f"no policy {name!r}{suggestion(name, known)}")
-        _check_names(name, parameters, known[name])
+        _check_names(name, parameters, known[name], fixed)
         with refusing(source):
             try:
-                policy = known[name](n_arms=n_arms, **parameters)
+                policy, result = make(known[name], parameters)
             except TypeError as error:  # a value of a type that the policy cannot even compare
                 raise ValueError(f"a parameter has a value of a wrong kind ({error})") from None
-        policies.setdefault(repr(policy.parameters) + name, policy)
-    return list(policies.values())
+        made.setdefault(repr(policy.parameters) + name, result)
+    return list(made.values())
 
 
 def _parse(text: str) -> list[tuple[str, str, dict[str, Any]]]:
@@ -101,13 +163,12 @@ def _parse_one(source: str, node: ast.expr) -> tuple[str, str, dict[str, Any]]:
     return source, name, parameters
 
 
-def _check_names(policy: str, given: dict[str, Any], cls: Callable[..., Any]) -> None:
+def _check_names(policy: str, given: dict[str, Any], cls: Callable[..., Any], fixed: dict[str, str]) -> None:
+    fixed = {**fixed, "seed": "the seed is that of the command: give --seed"}
     for name in given:
-        if name == "n_arms":
-            raise Refused(f"{policy}: n_arms follows from the matrix: leave it out")
-        if name == "seed":
-            raise Refused(f"{policy}: the seed is that of the command: give --seed")
-    options = [name for name in inspect.signature(cls).parameters if name not in ("n_arms", "seed")]
+        if name in fixed:
+            raise Refused(f"{policy}: {fixed[name]}")
+    options = [name for name in inspect.signature(cls).parameters if name not in fixed]
     for name in given:
         if name not in options:
             raise Refused(f"{policy} has no parameter {name!r}{suggestion(name, options)}")
@@ -140,9 +201,15 @@ def _rankers(text: str, number: str) -> int:
 def _no_matrix(text: str, builtin: list[str]) -> str:
     path = Path(text)
     if path.suffix or len(path.parts) > 1:
-        beside = [other.name for other in path.parent.iterdir() if other.is_file()] if path.parent.is_dir() else []
-        near = suggestion(path.name, beside)
-        return f"no file {text}{near if 'did you mean' in near else ''}"
+        return no_file(text)
     near = suggestion(text, builtin)
     name = f"no matrix {text!r}"
     return f"{name}{near}" if "did you mean" in near else f"{name}: give a file, or cycle, cycle2 or features:136"
+
+
+def no_file(text: str) -> str:
+    """That a file is missing, and which one may be meant."""
+    path = Path(text)
+    beside = [other.name for other in path.parent.iterdir() if other.is_file()] if path.parent.is_dir() else []
+    near = suggestion(path.name, beside)
+    return f"no file {text}{near if 'did you mean' in near else ''}"

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 if TYPE_CHECKING:
     from rankloop.environments import PreferenceMatrix
-    from rankloop.policies import Policy
+
+N_QUERIES = 3
+"""Queries of the parts on lists; their runs are as many times fewer."""
 
 
 class Part(NamedTuple):
-    """One problem of the demo: its policies, each to be simulated in one environment."""
+    """One problem of the demo: its policies, each to be simulated in one environment, or for each of several."""
 
     title: str
     text: str
-    policies: list[Policy]
-    environment: PreferenceMatrix
+    policies: Sequence[Any]
+    environment: Any
     facts: dict[str, str]
+    runs: int
+    records: Sequence[str] = ("regret",)
+    log: bool = False
+    top: int | None = None
+    unit: str = "lists"
 
 
-def live_evaluation() -> Iterator[Part]:
+def live_evaluation(horizon: int, runs: int) -> Iterator[Part]:
     """Which of many rankers is best?"""
     from rankloop.cli.arguments import dueling_policies
     from rankloop.environments import PreferenceMatrix
@@ -51,7 +58,7 @@ def live_evaluation() -> Iterator[Part]:
             "rankers": f"{problem.n_arms}",
             "the winner's closest rival": _closest(problem),
         }
-        yield Part(title, text, list(policies), problem, facts)
+        yield Part(title, text, policies, problem, facts, runs, unit="duels")
 
 
 def _closest(problem: PreferenceMatrix) -> str:
@@ -60,7 +67,58 @@ def _closest(problem: PreferenceMatrix) -> str:
     return f"beaten {sorted(problem.preferences[winner])[1]:.1%} of the time"
 
 
-PARTS: tuple[Callable[[], Iterator[Part]], ...] = (live_evaluation,)
+def safe_reranking(horizon: int, runs: int) -> Iterator[Part]:
+    """How to improve a list without ever breaking it?"""
+    from rankloop.cli.arguments import make_click_policies
+    from rankloop.cli.queries import built_in
+    from rankloop.cli.rerank import CHAPTER_3, COUNTED
+
+    problems = built_in(N_QUERIES, "PBM")
+    yield Part(
+        "Improve a list, never break it",
+        """A search engine already shows a decent list for each query; clicks tell how to improve it. Most policies
+        begin by trying all kinds of lists, bad ones too. BubbleRank only ever exchanges neighbours, so its count of
+        unsafe lists stays at zero, and its NDCG starts where production is, while the others first fall far below it.
+        The price is that it learns more slowly.
+
+        Users here look at every position with a probability of its own. CascadeKLUCB believes that they stop at the
+        first click: it learns fast, but on some queries the wrong thing, and its regret then never stops growing.""",
+        make_click_policies(CHAPTER_3, problems[0], problems[0].n_items, horizon),
+        problems,
+        {
+            "problem": f"{N_QUERIES} built-in queries, PBM",
+            "items": f"{problems[0].n_items}",
+            "counted": f"top {COUNTED}",
+        },
+        max(1, runs // N_QUERIES),
+        records=("regret", "violations", "ndcg"),
+        log=True,
+        top=COUNTED,
+    )
+
+
+def changing_preferences(horizon: int, runs: int) -> Iterator[Part]:
+    """What to do when tastes change?"""
+    from rankloop.cli.arguments import make_click_policies
+    from rankloop.cli.queries import N_EPOCHS, built_in, drifting
+
+    if horizon < N_EPOCHS:
+        return
+    users = drifting(built_in(N_QUERIES, "CM"), horizon, 0)
+    yield Part(
+        "Follow users who change their minds",
+        """In every second epoch, grey in the picture, three items that nobody wanted become what everybody wants, and
+        fall back at its end. A policy that remembers everything trusts old clicks: CascadeKLUCB is best in the first
+        epoch, and far worse once it has much to unlearn. CascadeSWUCB, which looks at the last clicks only, and
+        CascadeDUCB, which lets old ones fade, pay a little after each change and are right again.""",
+        make_click_policies("CascadeSWUCB,CascadeDUCB,CascadeKLUCB,RankedEXP3", users[0], 3, horizon),
+        users,
+        {"problem": f"{N_QUERIES} built-in queries, CM, drifting", "items": f"{users[0].n_items}", "shown": "3"},
+        max(1, runs // N_QUERIES),
+    )
+
+
+PARTS: tuple[Callable[[int, int], Iterator[Part]], ...] = (live_evaluation, safe_reranking, changing_preferences)
 """Each problem that the package solves adds one or more parts."""
 
 
@@ -82,22 +140,26 @@ def demo(
     from rankloop.cli.tables import print_results
     from rankloop.report import Section, page
     from rankloop.simulation import simulate
+    from rankloop.simulation.simulate import blank
     from rankloop.storage import replacing
 
     check_writable(out)
-    parts = [part for make in PARTS for part in make()]
+    parts = [part for make in PARTS for part in make(n_steps, n_runs)]
     sections = []
     with Board(sum(len(part.policies) for part in parts)) as board:
         for part in parts:
             results = []
             for policy in part.policies:
-                board.start(f"{type(policy).__name__} on {part.environment.name}", n_runs)
+                setting: dict[str, Any] = {"horizon": n_steps, "seed": first_seed, "top": part.top}
+                setting["checkpoints"] = _checkpoints(part, n_steps)
+                expected = blank(policy, part.environment, **setting)
+                n_units = part.runs * len(expected.setting.get("queries", [""]))
+                board.start(f"{expected.policy} on {part.facts['problem']}", n_units)
                 result = simulate(
                     policy,
                     part.environment,
-                    horizon=n_steps,
-                    runs=n_runs,
-                    seed=first_seed,
+                    **setting,
+                    runs=part.runs,
                     progress=board.progress,
                     after_run=board.ran,
                 )
@@ -105,16 +167,26 @@ def demo(
                     raise KeyboardInterrupt
                 board.finish(result)
                 results.append(result)
-            facts = {**part.facts, "duels a run": f"{n_steps:,}", "runs": f"{n_runs:,}"}
-            sections.append(Section(part.title, part.text, results, facts, log=False))
+            facts = {**part.facts, f"{part.unit} a run": f"{n_steps:,}", "runs": f"{len(results[0].finished):,}"}
+            sections.append(Section(part.title, part.text, results, facts, log=part.log, records=part.records))
     report = out / "index.html"
     with refusing("cannot write the report"):
         out.mkdir(parents=True, exist_ok=True)
         with replacing(report) as file:
             file.write(page("rankloop: a first look", INTRODUCTION, sections, _footer(__version__)).encode())
-    for section in sections:
-        print_results(section.results, f"{section.title} ({section.facts['problem']}, {n_steps:,} duels a run)")
+    for part, section in zip(parts, sections, strict=True):
+        print_results(section.results, f"{part.title} ({part.facts['problem']}, {n_steps:,} {part.unit} a run)")
     print(f"Report: {report}\nOpen it in a browser: {report.resolve().as_uri()}")
+
+
+def _checkpoints(part: Part, horizon: int) -> list[int] | None:
+    """When to record: lists at the end of every epoch too, and after the first hundred."""
+    if part.unit == "duels":
+        return None
+    from rankloop.cli.drift import evenly
+    from rankloop.cli.rerank import from_the_first
+
+    return from_the_first(horizon, 60) if part.log else evenly(horizon, 200)
 
 
 INTRODUCTION = """A ranking system can learn from its users while it serves them. Every choice it makes to learn costs
@@ -127,5 +199,6 @@ computed on this machine when the page was made."""
 def _footer(version: str) -> str:
     return (
         f"Made by rankloop {version} with the command: rankloop demo. “Found the winner” is the share of runs that "
-        "believed in the best ranker at their end; “lost the winner” counts the runs that eliminated it."
+        "believed in the best ranker at their end; “lost the winner” counts the runs that eliminated it. “Unsafe” are "
+        "lists of K items with over K/2 more pairs in the wrong order than production's list has."
     )

@@ -8,7 +8,9 @@ import os
 import re
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +27,9 @@ SAVE_EVERY = 1.0
 class Folder:
     """Where the results of one setting are kept: the same problem, horizon, seed and checkpoints."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, problem: str) -> None:
         self.path = path
+        self._problem = problem
         self.results: dict[str, Result] = {}
         self._saved = -SAVE_EVERY
         check_writable(path)
@@ -41,13 +44,12 @@ class Folder:
     def check(self, wanted: list[Result]) -> None:
         """Refuse to go on where the folder holds results of another setting."""
         for result in self.results.values():
-            for key in ("problem", "horizon", "seed"):
-                old, new = result.setting.get(key), wanted[0].setting[key]
+            for key in ("horizon", "seed", "top", "problem"):
+                old, new = result.setting.get(key), wanted[0].setting.get(key)
                 if old != new:
-                    what = "matrix" if key == "problem" else key
                     if key == "problem":
                         old, new = result.environment, f"another, {wanted[0].environment}"
-                    self._refuse(f"{what} was {old} and is now {new}")
+                    self._refuse(f"{self._problem if key == 'problem' else key} was {old} and is now {new}")
             if not np.array_equal(result.steps, wanted[0].steps):
                 self._refuse(f"checkpoints were {len(result.steps)} other ones")
         for result in wanted:
@@ -77,15 +79,16 @@ class Folder:
                 result.save(self.path / file_name(result.policy))
             self._saved = time.monotonic()
 
-    def finish(self) -> tuple[Path, Path]:
-        """Write the table and the plot, and say where they are."""
-        table, picture = self.path / "results.csv", self.path / "regret.png"
+    def finish(self, pictures: Mapping[str, Mapping[str, Any]]) -> tuple[Path, list[Path]]:
+        """Write the table and the plots, each with its options, and say where they are."""
+        table = self.path / "results.csv"
         with refusing("cannot write the results"):
             with replacing(table) as file:
                 file.write(as_csv(rows(self.results.values())).encode())
-            with replacing(picture) as file:
-                plot(self.results.values()).savefig(file, format="png")
-        return table, picture
+            for name, options in pictures.items():
+                with replacing(self.path / name) as file:
+                    plot(self.results.values(), **options).savefig(file, format="png")
+        return table, [self.path / name for name in pictures]
 
     def abandon(self) -> bool:
         """Whether there is nothing to keep; an empty folder is then removed."""

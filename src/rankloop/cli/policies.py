@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 
@@ -13,10 +13,13 @@ def policies() -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from rankloop.cli.arguments import dueling_policies
+    from rankloop.cli.arguments import click_policies, dueling_policies
     from rankloop.cli.tables import console
 
-    problems = {"Which of many rankers is best? (rankloop duel)": dueling_policies()}
+    problems: dict[str, Mapping[str, Callable[..., Any]]] = {
+        "Which of many rankers is best? (rankloop duel)": dueling_policies(),
+        "Which items to show, in which order? (rankloop rerank, rankloop drift)": click_policies(),
+    }
     for problem, known in problems.items():
         table = Table(title=problem, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
         for heading in ("policy", "what it is for", "parameters"):

@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rankloop.report import cells, rows
-from rankloop.report.tables import HEADINGS
+from rankloop.report import cells, headings, rows
 from rankloop.simulation import Result
 
 WIDTH_OF_FILES = 120
@@ -26,8 +25,9 @@ def console() -> Console:
 def print_results(results: Iterable[Result], title: str) -> None:
     """The table of results, the least regret first."""
     table = Table(title=escape(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in HEADINGS:
+    found = rows(results)
+    for heading in headings(found):
         table.add_column(heading, justify="left" if heading == "policy" else "right", overflow="fold")
-    for row in rows(results):
+    for row in found:
         table.add_row(*map(escape, cells(row)))
     console().print(table)

@@ -5,6 +5,8 @@ from rankloop.environments.click_environment import ClickEnvironment
 from rankloop.environments.click_problems import ClickProblem, click_problems
 from rankloop.environments.dependent_click_model import DependentClickModel
 from rankloop.environments.drifting_cascade import DriftingCascade
+from rankloop.environments.drifting_dependent_click_model import DriftingDependentClickModel
+from rankloop.environments.drifting_position_based_model import DriftingPositionBasedModel
 from rankloop.environments.position_based_model import PositionBasedModel
 from rankloop.environments.preference_matrix import PreferenceMatrix
 
@@ -14,6 +16,8 @@ __all__ = [
     "ClickProblem",
     "DependentClickModel",
     "DriftingCascade",
+    "DriftingDependentClickModel",
+    "DriftingPositionBasedModel",
     "PositionBasedModel",
     "PreferenceMatrix",
     "click_problems",

@@ -33,6 +33,11 @@ class ClickProblem(NamedTuple):
     initial: list[int]
     items: list[str]
 
+    @property
+    def n_items(self) -> int:
+        """The number of items that can be shown."""
+        return self.environment.n_items
+
 
 def click_problems(
     source: str | Path | ClickModel | Sequence[QueryModel], click_model: str | None = None, *, n_items: int = 10

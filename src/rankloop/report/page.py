@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 
-from rankloop.report.tables import HEADINGS, Row, cells, rows
+from rankloop.report.tables import AnyRow, cells, headings, rows
 from rankloop.simulation import Result
 
 _INK = "#010203"
@@ -25,6 +25,16 @@ class Section:
     results: Sequence[Result]
     facts: dict[str, str] = field(default_factory=dict)
     log: bool = True
+    records: Sequence[str] = ("regret",)
+    """What to draw, each in its own picture."""
+
+
+_CAPTIONS = {
+    "regret": "Mean over runs of the cumulative regret; bands show one standard error. Lower is better.",
+    "violations": "Lists so far that had more pairs in the wrong order than a safe policy may show. Fewer are better.",
+    "ndcg": "NDCG of the list that is shown at each moment. Higher is better.",
+    "clicks": "Clicks so far. More are better.",
+}
 
 
 def page(title: str, text: str, sections: Iterable[Section], footer: str = "") -> str:
@@ -41,22 +51,24 @@ def page(title: str, text: str, sections: Iterable[Section], footer: str = "") -
 def _section(section: Section, number: int) -> str:
     table = rows(section.results)
     facts = "".join(f"<div><dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd></div>" for k, v in section.facts.items())
-    plot = _plot(section, f"s{number}") if table else "<p>No run has finished.</p>"
+    figures = "\n".join(
+        f"<figure>\n{_plot(section, record, f's{number}-{record}')}\n"
+        f"<figcaption>{html.escape(_CAPTIONS[record])}</figcaption>\n</figure>"
+        for record in section.records
+        if table
+    )
     return f"""<section>
 <h2>{html.escape(section.title)}</h2>
 {_paragraphs(section.text)}
 {f"<dl>{facts}</dl>" if facts else ""}
-<figure>
-{plot}
-<figcaption>Mean over runs of the cumulative regret; bands show one standard error. Lower is better.</figcaption>
-</figure>
+{figures or "<p>No run has finished.</p>"}
 {_table(table)}
 </section>"""
 
 
-def _table(table: Sequence[Row]) -> str:
+def _table(table: Sequence[AnyRow]) -> str:
     worst = max((row.mean_regret for row in table), default=0) or 1.0
-    head = "".join(f"<th>{html.escape(heading)}</th>" for heading in HEADINGS)
+    head = "".join(f"<th>{html.escape(heading)}</th>" for heading in headings(table))
     body = "\n".join(
         f'<tr style="--share: {100 * row.mean_regret / worst:.1f}%">'
         + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells(row))
@@ -70,14 +82,14 @@ def _paragraphs(text: str) -> str:
     return "\n".join(f"<p>{html.escape(' '.join(part.split()))}</p>" for part in text.split("\n\n") if part.strip())
 
 
-def _plot(section: Section, prefix: str) -> str:
+def _plot(section: Section, record: str, prefix: str) -> str:
     """The plot as SVG in the colours of the page."""
     from matplotlib import rc_context
 
     from rankloop.simulation.plots import plot_results
 
     with rc_context({"svg.hashsalt": prefix, "svg.fonttype": "path"}):
-        figure = plot_results(section.results, log=section.log, record="regret", title="", ink=_INK)
+        figure = plot_results(section.results, log=section.log, record=record, title="", ink=_INK)
         figure.patch.set_alpha(0)
         for axes in figure.axes:
             axes.patch.set_alpha(0)
@@ -90,5 +102,6 @@ def _plot(section: Section, prefix: str) -> str:
     drawing = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", drawing)
     drawing = re.sub(r' (width|height)="[\d.]+pt"', "", drawing, count=2)
     policies = ", ".join(result.policy for result in section.results)
-    label = html.escape(f"Regret over time of {policies}", quote=True)
+    what = "NDCG" if record == "ndcg" else record.capitalize()
+    label = html.escape(f"{what} over time of {policies}", quote=True)
     return drawing.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)

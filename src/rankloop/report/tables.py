@@ -5,14 +5,19 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from rankloop.simulation import Result
 from rankloop.simulation.result import readable
 
+FIRST_STEPS = 100
+"""When a policy that is not safe does most of its harm."""
+
 
 class Row(NamedTuple):
-    """What a table says of one result, at its last checkpoint."""
+    """What a table says of a result of duels, at its last checkpoint."""
 
     policy: str
     steps: int
@@ -26,7 +31,42 @@ class Row(NamedTuple):
     microseconds_per_step: float
 
 
-def rows(results: Iterable[Result]) -> list[Row]:
+class ListRow(NamedTuple):
+    """What a table says of a result of lists, at its last checkpoint; None where it was not recorded."""
+
+    policy: str
+    steps: int
+    runs: int
+    mean_regret: float
+    standard_error: float
+    early_violations: float | None
+    """Lists among the first 100 that were less safe than allowed."""
+    violations: float | None
+    """Such lists among all."""
+    ndcg: float
+    microseconds_per_step: float
+
+
+class DriftRow(NamedTuple):
+    """What a table says of a result of lists for users whose preferences change."""
+
+    policy: str
+    steps: int
+    runs: int
+    mean_regret: float
+    standard_error: float
+    first_epoch_regret: float | None
+    late_epoch: int
+    """The last of the epochs 1, 3, 5, ...: in the thesis' drift, preferences are then those of the first one."""
+    late_epoch_regret: float | None
+    ndcg: float
+    microseconds_per_step: float
+
+
+AnyRow = Row | ListRow | DriftRow
+
+
+def rows(results: Iterable[Result]) -> list[AnyRow]:
     """One row a result that has finished runs, the least regret first.
 
     >>> from rankloop import MergeDTS, PreferenceMatrix, simulate
@@ -38,37 +78,95 @@ def rows(results: Iterable[Result]) -> list[Row]:
     return sorted((_row(result) for result in results if result.finished), key=lambda row: row.mean_regret)
 
 
-def _row(result: Result) -> Row:
+def _row(result: Result) -> AnyRow:
     horizon = int(result.setting.get("horizon", result.steps[-1]))
-    return Row(
-        policy=result.policy,
-        steps=int(result.steps[-1]),
-        runs=len(result.finished),
-        mean_regret=float(result.mean()[-1]),
-        standard_error=float(result.standard_error()[-1]),
-        found_winner=float(result.found.mean()),
-        failures=int(result.failures.sum()),
-        microseconds_per_step=float(result.seconds.mean()) / horizon * 1e6,
+    common: dict[str, Any] = {
+        "policy": result.policy,
+        "steps": int(result.steps[-1]),
+        "runs": len(result.finished),
+        "mean_regret": float(result.mean()[-1]),
+        "standard_error": float(result.standard_error()[-1]),
+        "microseconds_per_step": float(result.seconds.mean()) / horizon * 1e6,
+    }
+    recorded = next(iter(result.finished.values())).records
+    if "ndcg" not in recorded:
+        return Row(**common, found_winner=float(result.found.mean()), failures=int(result.failures.sum()))
+    ndcg = float(result.mean("ndcg")[-1])
+    if "epochs" in result.setting:
+        late = _late_epoch(result)
+        return DriftRow(
+            **common,
+            ndcg=ndcg,
+            first_epoch_regret=_regret_in_epoch(result, 1),
+            late_epoch=late,
+            late_epoch_regret=_regret_in_epoch(result, late),
+        )
+    violations = "violations" in recorded
+    return ListRow(
+        **common,
+        ndcg=ndcg,
+        early_violations=_at(result, "violations", FIRST_STEPS) if violations else None,
+        violations=float(result.mean("violations")[-1]) if violations else None,
     )
 
 
+def _late_epoch(result: Result) -> int:
+    """The last of the epochs 1, 3, 5, ... that was finished."""
+    ends = np.cumsum(result.setting["epochs"])
+    return max(1, (int((ends <= result.steps[-1]).sum()) - 1) // 2 * 2 + 1)
+
+
+def _regret_in_epoch(result: Result, number: int) -> float | None:
+    ends = [0, *np.cumsum(result.setting["epochs"]).tolist()]
+    before = 0.0 if number == 1 else _at(result, "regret", ends[number - 1])
+    after = _at(result, "regret", ends[number])
+    return None if before is None or after is None else after - before
+
+
+def _at(result: Result, record: str, step: int) -> float | None:
+    """The mean of a record at a step, if that is a checkpoint."""
+    [found] = np.nonzero(result.steps == step)
+    return float(result.mean(record)[found[0]]) if len(found) else None
+
+
 HEADINGS = ("policy", "regret", "± s.e.", "runs", "found the winner", "lost the winner", "µs a step")
+_LIST_HEADINGS = ("policy", "regret", "± s.e.", "runs", "unsafe of first 100", "unsafe lists", "NDCG", "µs a step")
 
 
-def cells(row: Row) -> Sequence[str]:
-    """A row as a person reads it, under `HEADINGS`."""
+def headings(table: Sequence[AnyRow]) -> Sequence[str]:
+    """What stands above the cells of a table."""
+    if table and isinstance(table[0], ListRow):
+        return _LIST_HEADINGS
+    if table and isinstance(table[0], DriftRow):
+        late = f"in epoch {table[0].late_epoch}"
+        return ("policy", "regret", "± s.e.", "runs", "in epoch 1", late, "NDCG", "µs a step")
+    return HEADINGS
+
+
+def cells(row: AnyRow) -> Sequence[str]:
+    """A row as a person reads it, under its `headings`."""
+    middle: tuple[str, ...]
+    if isinstance(row, Row):
+        middle = (f"{row.found_winner:.0%}", f"{row.failures:,}")
+    elif isinstance(row, ListRow):
+        middle = (_number(row.early_violations), _number(row.violations), f"{row.ndcg:.3f}")
+    else:
+        middle = (_number(row.first_epoch_regret), _number(row.late_epoch_regret), f"{row.ndcg:.3f}")
     return (
         row.policy,
         readable(row.mean_regret),
         readable(row.standard_error) if row.runs > 1 else "–",
         f"{row.runs:,}",
-        f"{row.found_winner:.0%}",
-        f"{row.failures:,}",
+        *middle,
         f"{row.microseconds_per_step:.2f}" if row.microseconds_per_step >= 0.005 else "<0.01",
     )
 
 
-def as_csv(table: Iterable[Row]) -> str:
+def _number(value: float | None) -> str:
+    return "–" if value is None else readable(value)
+
+
+def as_csv(table: Sequence[AnyRow]) -> str:
     """The rows with all their digits, as comma-separated text with a line of headings.
 
     >>> print(as_csv([Row("DTS", 100, 2, 1.5, 0.25, 0.5, 0, 6.0)]))
@@ -78,6 +176,6 @@ def as_csv(table: Iterable[Row]) -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(Row._fields)
+    writer.writerow(type(table[0])._fields if table else Row._fields)
     writer.writerows(table)
     return text.getvalue()

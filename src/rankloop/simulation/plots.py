@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Sequence
 
@@ -24,6 +25,13 @@ MOST_DECADES = 4.0
 FEWEST_DECADES = 1.5
 """How much of a logarithmic time axis is shown: in the first steps all policies explore alike."""
 
+_AXIS_LABELS = {
+    "regret": "cumulative regret",
+    "violations": "lists less safe than allowed, so far",
+    "ndcg": "NDCG",
+    "clicks": "clicks so far",
+}
+
 LABEL_WIDTH = 26
 """Characters after which the name of a line is broken."""
 
@@ -31,7 +39,11 @@ LABEL_WIDTH = 26
 def plot_results(
     results: Sequence[Result], *, log: bool, record: str, title: str | None = None, ink: str = INK
 ) -> Figure:
-    """One line a result, named where it ends, with a band of one standard error."""
+    """One line a result, named where it ends, with a band of one standard error.
+
+    Logarithmic axes are for regret; violations, which may be none, begin at zero below one, and other records have a
+    logarithmic axis of time only.
+    """
     shown = [result for result in results if result.finished]
     if not shown:
         raise ValueError("there is no finished run to plot")
@@ -41,24 +53,34 @@ def plot_results(
     figure = Figure(figsize=(8, 4.5), dpi=150, layout="constrained")
     axes = figure.add_subplot()
     means = [result.mean(record) for result in shown]
-    if log:
+    both_log = log and record == "regret"  # what other records say, they say near zero or near one
+    if both_log:
         _logarithmic(axes, shown, means)
+    elif log:
+        axes.set_xscale("log")
+        axes.set_xlim(min(int(result.steps[0]) for result in shown), max(int(result.steps[-1]) for result in shown))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        if record == "violations":  # from none at all to every list
+            axes.set_yscale("symlog", linthresh=1.0)
     for k, (result, mean) in enumerate(zip(shown, means, strict=True)):
         error = result.standard_error(record)
         colour, style = COLOURS[k % len(COLOURS)], STYLES[(k // len(COLOURS) + k) % len(STYLES)]
-        lowest = axes.get_ylim()[0] if log else -np.inf
-        visible = (mean > 0) & (result.steps >= axes.get_xlim()[0]) if log else np.full(len(mean), True)
+        lowest = axes.get_ylim()[0] if both_log else 0.0 if record == "violations" else -np.inf
+        visible = (mean > 0) & (result.steps >= axes.get_xlim()[0]) if both_log else np.full(len(mean), True)
         steps, mean, error = result.steps[visible], mean[visible], error[visible]
         alone = "o" if len(steps) == 1 else None
         axes.plot(steps, mean, linewidth=1.8, color=colour, linestyle=style, marker=alone)
         axes.fill_between(steps, np.maximum(mean - error, lowest), mean + error, color=colour, alpha=0.18, linewidth=0)
-    if not log:
-        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]) if min(map(np.min, means)) < 0 else 0)
-        axes.set_xlim(0, max(int(result.steps[-1]) for result in shown))
+    if not both_log:
+        if record != "ndcg":
+            axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]) if min(map(np.min, means)) < 0 else 0)
         axes.yaxis.set_major_formatter(FuncFormatter(_tick))
+    if not log:
+        axes.set_xlim(0, max(int(result.steps[-1]) for result in shown))
+        _shade_epochs(axes, shown, ink)
     axes.xaxis.set_major_formatter(FuncFormatter(_tick))
     axes.set_xlabel("steps", color=ink)
-    axes.set_ylabel(f"cumulative {record}" if record == "regret" else record, color=ink)
+    axes.set_ylabel(_AXIS_LABELS.get(record, record), color=ink)
     axes.set_title(title if title is not None else _title(shown), color=ink, loc="left", fontsize=11)
     axes.grid(True, which="major", alpha=0.25, linewidth=0.6, color=ink)
     axes.tick_params(which="both", colors=ink, labelsize=9)
@@ -66,6 +88,21 @@ def plot_results(
     axes.spines[["left", "bottom"]].set_color(ink)
     _name_lines(axes, [_label(result, shown) for result in shown], [float(mean[-1]) for mean in means], ink)
     return figure
+
+
+def _shade_epochs(axes: Axes, results: Sequence[Result], ink: str) -> None:
+    """Grey behind every second epoch, where preferences change at the same steps in all results."""
+    schedules = [result.setting.get("epochs") for result in results]
+    if not schedules[0] or any(schedule != schedules[0] for schedule in schedules):
+        return
+    last = axes.get_xlim()[1]
+    begin = 0
+    for number, length in enumerate(itertools.cycle(schedules[0])):
+        if begin >= last:
+            break
+        if number % 2:
+            axes.axvspan(begin, min(begin + length, last), color=ink, alpha=0.07, linewidth=0)
+        begin += length
 
 
 def _logarithmic(axes: Axes, results: Sequence[Result], means: Sequence[Floats]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,13 +72,14 @@ def problems(policy: Any, environment: Any, top: int | None, initial: Sequence[i
 
 
 def _problem(policy: Any, environment: Any, top: int | None, initial: Sequence[int] | None) -> Problem:
+    given = environment
     if isinstance(environment, ClickProblem):
         initial = environment.initial if initial is None else initial
         environment = environment.environment
     if not (isinstance(environment, PreferenceMatrix) or hasattr(environment, "state_at")):
         raise ValueError(f"environment must be a PreferenceMatrix or users who click, not {environment!r}")
     if not hasattr(policy, "update") and callable(policy):
-        policy = policy(environment)
+        policy = policy(given)
     if initial is None and hasattr(environment, "attraction"):
         initial = getattr(policy, "initial", None)
     return Problem(policy, environment, top, initial)
@@ -89,6 +90,16 @@ def digest(found: Sequence[Problem]) -> str:
     hashed = hashlib.blake2b(digest_size=16)
     for problem in found:
         state = problem.environment.state if problem.is_duel else problem.environment.state_at(problem.top)
-        for value in (type(state).__name__, problem.initial, *state):
+        for value in (type(state).__name__, problem.initial, *_flat(state)):
             hashed.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
     return hashed.hexdigest()
+
+
+def _flat(state: tuple[Any, ...]) -> Iterator[Any]:
+    """The arrays and numbers of a state, those of states within it included."""
+    for value in state:
+        if isinstance(value, tuple):
+            yield type(value).__name__
+            yield from _flat(value)
+        else:
+            yield value

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.policies import Policy
+from rankloop.policies import ClickPolicy, Policy
 from rankloop.simulation.problems import Problem, digest, problems
 from rankloop.simulation.progress import Advance, Progress, bar, silence
 from rankloop.simulation.result import Result, Run
@@ -158,6 +158,8 @@ def _blank(
         setting["winners"] = first.environment.winners
     else:
         setting["top"] = first.top
+        if hasattr(first.environment, "epoch_length"):
+            setting["epochs"] = first.environment.epoch_length.tolist()
     if many:
         setting["queries"] = [problem.environment.name for problem in found]
     return Result(setting, _checkpoints(checkpoints, horizon))
@@ -191,6 +193,8 @@ def _name(policy: Any, horizon: int) -> str:
         and value != signature[key].default
         and (key, value) not in (("n_positions", getattr(policy, "n_items", None)), ("horizon", horizon))
     ]
+    if not changed and isinstance(policy, ClickPolicy) and policy.parameters.get("horizon", horizon) is None:
+        changed = ["horizon=None"]  # learns by doubling, unlike the same policy that knows the horizon
     return f"{name}({', '.join(changed)})" if changed else name
 
 

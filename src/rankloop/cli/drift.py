@@ -1,0 +1,74 @@
+"""`rankloop drift`: which policy keeps up when preferences change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankloop.cli.options import ClickModelName, Models, Out, Queries, RunsOfQuery, Scale, Seed, Workers
+
+CHAPTER_4 = "CascadeSWUCB,CascadeDUCB,RankedEXP3,CascadeKLUCB,BatchRank"
+"""The policies that the thesis compares in its chapter on changing preferences."""
+
+
+def drift(
+    models: Models = None,
+    click_model: ClickModelName = "CM",
+    policies: Annotated[
+        str,
+        typer.Option(
+            help="Names with commas between them, parameters in brackets: 'CascadeSWUCB(window=500)'; or all."
+        ),
+    ] = CHAPTER_4,
+    horizon: Annotated[str, typer.Option(metavar="N", help="Lists shown in a run: ten epochs.")] = "1e5",
+    runs: RunsOfQuery = "10",
+    queries: Queries = None,
+    top: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="Positions over which regret and NDCG count.", show_default="all"),
+    ] = None,
+    positions: Annotated[str, typer.Option(metavar="K", help="Positions of a list, at most 10.")] = "3",
+    workers: Workers = None,
+    out: Out = Path("drift-results"),
+    seed: Seed = "0",
+    checkpoints: Annotated[str, typer.Option(metavar="N", help="Points of a curve, spread evenly over time.")] = "200",
+) -> None:
+    """Run click bandits on queries whose users change their minds, and compare regret.
+
+    In every second of ten epochs three random items of a query rise to an attraction of 0.9, and fall back after it;
+    its three best items stay. Runs are saved as they finish: the same command goes on where it was interrupted, and
+    more runs or policies add to what is there.
+    """
+    scale = Scale.read(horizon, runs, seed, checkpoints, workers)
+
+    from rankloop.cli.arguments import make_click_policies, whole
+    from rankloop.cli.experiment import compare
+    from rankloop.cli.queries import N_EPOCHS, drifting, read_queries, read_shape
+
+    whole("--horizon", horizon, N_EPOCHS)
+    n_positions, n_counted = read_shape(positions, top, None)
+    problems, name = read_queries(models, click_model, queries)
+    users = drifting(problems, scale.horizon, scale.seed)
+    players = make_click_policies(policies, users[0], n_positions, scale.horizon)
+    title = f"{name}, drifting: {n_positions} of {users[0].n_items} items shown, {scale.horizon:,} lists a run"
+    compare(
+        players,
+        users,
+        scale,
+        out,
+        title,
+        problem="problem",
+        pictures={"regret.png": {"log": False, "title": f"{name}, drifting"}},
+        checkpoints=evenly(scale.horizon, scale.checkpoints),
+        top=n_counted,
+    )
+
+
+def evenly(horizon: int, number: int) -> list[int]:
+    """Checkpoints spread evenly over time, the ends of all epochs among them."""
+    from rankloop.cli.queries import N_EPOCHS, epoch_length
+
+    spread = {max(1, horizon * k // number) for k in range(1, number + 1)}
+    return sorted(spread | {min(horizon, epoch_length(horizon) * k) for k in range(1, N_EPOCHS + 1)})

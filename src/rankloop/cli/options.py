@@ -1,0 +1,50 @@
+"""The options that commands with simulations share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+
+from rankloop.cli.arguments import whole
+
+Runs = Annotated[str, typer.Option(metavar="N", help="Independent runs of each policy.")]
+RunsOfQuery = Annotated[str, typer.Option(metavar="N", help="Independent runs of each policy on each query.")]
+Workers = Annotated[str | None, typer.Option(metavar="N", help="Threads.", show_default="all cores")]
+Out = Annotated[Path, typer.Option(metavar="DIR", help="Where results go.")]
+Seed = Annotated[str, typer.Option(metavar="N", help="Of everything random.")]
+Models = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[MODELS.json]",
+        help="Fitted click models, query by query, as `click_models.save` writes them; built-in queries if not given.",
+        show_default=False,
+    ),
+]
+ClickModelName = Annotated[str, typer.Option(metavar="NAME", help="How users click: CM, DCM or PBM.")]
+Queries = Annotated[
+    str | None,
+    typer.Option(metavar="N", help="Take the first N queries.", show_default="all of a file, 10 built-in"),
+]
+
+
+class Scale(NamedTuple):
+    """How long, how often and with what random numbers to simulate."""
+
+    horizon: int
+    runs: int
+    seed: int
+    checkpoints: int
+    workers: int | None
+
+    @classmethod
+    def read(cls, horizon: str, runs: str, seed: str, checkpoints: str, workers: str | None) -> Scale:
+        """What the options say, or `Refused`."""
+        return cls(
+            whole("--horizon", horizon, 1),
+            whole("--runs", runs, 1),
+            whole("--seed", seed, 0),
+            whole("--checkpoints", checkpoints, 1),
+            whole("--workers", workers, 1) if workers is not None else None,
+        )

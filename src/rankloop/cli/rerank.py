@@ -1,0 +1,81 @@
+"""`rankloop rerank`: which policy improves production's lists, at what cost, and how safely."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankloop.cli.options import ClickModelName, Models, Out, Queries, RunsOfQuery, Scale, Seed, Workers
+
+CHAPTER_3 = "BubbleRank,TopRank,BatchRank,CascadeKLUCB,FixedRanking"
+"""The policies that the thesis compares in its chapter on safe re-ranking."""
+
+COUNTED = 5
+"""Positions over which the thesis counts regret."""
+
+
+def rerank(
+    models: Models = None,
+    click_model: ClickModelName = "DCM",
+    policies: Annotated[
+        str,
+        typer.Option(
+            help="Names with commas between them, parameters in brackets: 'BubbleRank,TopRank(delta=1e-9)'; or all."
+        ),
+    ] = CHAPTER_3,
+    horizon: Annotated[str, typer.Option(metavar="N", help="Lists shown in a run.")] = "1e6",
+    runs: RunsOfQuery = "10",
+    queries: Queries = None,
+    top: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="Positions over which regret and NDCG count.", show_default=f"{COUNTED}"),
+    ] = None,
+    positions: Annotated[str, typer.Option(metavar="K", help="Positions of a list, at most 10.")] = "10",
+    workers: Workers = None,
+    out: Out = Path("rerank-results"),
+    seed: Seed = "0",
+    checkpoints: Annotated[
+        str, typer.Option(metavar="N", help="Points of a curve, spread evenly on a logarithmic scale.")
+    ] = "60",
+) -> None:
+    """Run click bandits on queries, each with its production list, and compare regret, safety and NDCG.
+
+    Runs are saved as they finish: the same command goes on where it was interrupted, and more runs or policies add to
+    what is there.
+    """
+    scale = Scale.read(horizon, runs, seed, checkpoints, workers)
+
+    from rankloop.cli.arguments import make_click_policies
+    from rankloop.cli.experiment import compare
+    from rankloop.cli.queries import read_queries, read_shape
+
+    n_positions, n_counted = read_shape(positions, top, COUNTED)
+    problems, name = read_queries(models, click_model, queries)
+    players = make_click_policies(policies, problems[0], n_positions, scale.horizon)
+    title = f"{name}: {n_positions} of {problems[0].n_items} items shown, {scale.horizon:,} lists a run"
+    compare(
+        players,
+        problems,
+        scale,
+        out,
+        f"{title}, the top {n_counted} counted",
+        problem="problem",
+        pictures={
+            "regret.png": {"title": name},
+            "violations.png": {"title": name, "record": "violations"},
+            "ndcg.png": {"title": name, "record": "ndcg"},
+        },
+        checkpoints=from_the_first(scale.horizon, scale.checkpoints),
+        top=n_counted,
+    )
+
+
+def from_the_first(horizon: int, number: int) -> list[int]:
+    """Checkpoints spread evenly on a logarithmic scale, the 100th step among them."""
+    from rankloop.report.tables import FIRST_STEPS
+
+    ratio = horizon ** (1 / max(1, number - 1))
+    spread = {min(horizon, round(ratio**k)) for k in range(number - 1)}
+    return sorted(spread | {horizon} | ({FIRST_STEPS} if horizon >= FIRST_STEPS else set()))
