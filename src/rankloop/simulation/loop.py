@@ -55,11 +55,12 @@ def run_lists(
     A violation is a list with more than `limit` pairs in the wrong order; none are counted where that is infinite.
     """
     count_violations = limit < np.inf
+    shown = np.zeros(len(items))
     for t in range(n_steps):
         choose(policy, items, notes)
         totals[REGRET] += regret(environment, items)
         if count_violations:
-            totals[VIOLATIONS] += inversions(gains(environment), items) > limit
+            totals[VIOLATIONS] += inversions(gains(environment), items, shown) > limit
         if t == n_steps - 1:
             totals[NDCG] = ndcg(gains(environment), items, top)
         respond(environment, rng, items, clicks)
@@ -73,7 +74,7 @@ def answer_list(environment: Any, rng: Any, top: int, limit: float, items: Any, 
     """One user's clicks on a list that a policy in Python has chosen, with the records of `run_lists`."""
     totals[REGRET] += regret(environment, items)
     if limit < np.inf:
-        totals[VIOLATIONS] += inversions(gains(environment), items) > limit
+        totals[VIOLATIONS] += inversions(gains(environment), items, np.zeros(len(items))) > limit
     totals[NDCG] = ndcg(gains(environment), items, top)
     respond(environment, rng, items, clicks)
     for k in range(len(items)):
@@ -83,17 +84,22 @@ def answer_list(environment: Any, rng: Any, top: int, limit: float, items: Any, 
 @entry
 def count_inversions(environment: Any, items: Any) -> int:
     """How many pairs of a list stand in the wrong order, for a caller in Python."""
-    return inversions(gains(environment), items)
+    return inversions(gains(environment), items, np.zeros(len(items)))
 
 
 @inlined
-def inversions(attraction: Any, items: Any) -> int:
-    """How many pairs of a list stand in the wrong order."""
-    found = 0
+def inversions(attraction: Any, items: Any, shown: Any) -> int:
+    """How many pairs of a list stand in the wrong order; `shown` is room for as many numbers as the list has items.
+
+    What is shown is gathered there first: comparisons of neighbouring numbers are then made several at a time.
+    """
     for k in range(len(items)):
-        upper = attraction[items[k]]
-        for j in range(k + 1, len(items)):
-            found += int(attraction[items[j]] > upper)
+        shown[k] = attraction[items[k]]
+    found = 0
+    for k in range(1, len(items)):
+        lower = shown[k]
+        for j in range(k):
+            found += int(lower > shown[j])
     return found
 
 
