@@ -32,7 +32,7 @@ class Part(NamedTuple):
 
 def live_evaluation(horizon: int, runs: int) -> Iterator[Part]:
     """Which of many rankers is best?"""
-    from rankloop.cli.arguments import dueling_policies
+    from rankloop.cli.arguments import default_policies, make_policies
     from rankloop.environments import PreferenceMatrix
 
     problems = (
@@ -52,7 +52,7 @@ def live_evaluation(horizon: int, runs: int) -> Iterator[Part]:
         ),
     )
     for title, text, problem in problems:
-        policies = [cls(n_arms=problem.n_arms) for _, cls in sorted(dueling_policies().items())]
+        policies = make_policies(",".join(default_policies()), problem.n_arms)
         facts = {
             "problem": problem.name,
             "rankers": f"{problem.n_arms}",
@@ -71,7 +71,7 @@ def safe_reranking(horizon: int, runs: int) -> Iterator[Part]:
     """How to improve a list without ever breaking it?"""
     from rankloop.cli.arguments import make_click_policies
     from rankloop.cli.queries import built_in
-    from rankloop.cli.rerank import CHAPTER_3, COUNTED
+    from rankloop.cli.rerank import COUNTED
 
     problems = built_in(N_QUERIES, "PBM")
     yield Part(
@@ -83,7 +83,7 @@ def safe_reranking(horizon: int, runs: int) -> Iterator[Part]:
 
         Users here look at every position with a probability of its own. CascadeKLUCB believes that they stop at the
         first click: it learns fast, but on some queries the wrong thing, and its regret then never stops growing.""",
-        make_click_policies(CHAPTER_3, problems[0], problems[0].n_items, horizon),
+        make_click_policies("BubbleRank,TopRank,CascadeKLUCB,FixedRanking", problems[0], problems[0].n_items, horizon),
         problems,
         {
             "problem": f"{N_QUERIES} built-in queries, PBM",

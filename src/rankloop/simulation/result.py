@@ -192,4 +192,6 @@ def readable(value: float) -> str:
     >>> readable(15489.7), readable(33.14159), readable(0.0123456)
     ('15,490', '33.1', '0.0123')
     """
+    if abs(value) < 1e-9:  # what rounding leaves of nothing
+        return "0"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
