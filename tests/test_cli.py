@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 import rankloop as rl
 from rankloop.cli import demo as demo_module
 from rankloop.cli.app import app
-from rankloop.cli.arguments import click_policies, default_policies, default_policies, make_policies
+from rankloop.cli.arguments import click_policies, default_policies, dueling_policies, make_policies
 from rankloop.cli.errors import Refused
 from rankloop.cli.folder import file_name
 
@@ -233,8 +233,8 @@ def test_policies_are_parsed() -> None:
         repr(rl.MergeRUCB(10, batch_size=4)),
         repr(rl.MergeDTS(10, c=None, epsilon=0.5, alpha=1.0)),
     ]
-    assert len(make_policies("all", 10)) == len(default_policies())
-    assert set(default_policies()) <= set(default_policies())
+    assert len(make_policies("all", 10)) == len(dueling_policies())
+    assert set(default_policies()) <= set(dueling_policies())
     with pytest.raises(Refused):
         make_policies("None", 10)
 
@@ -250,7 +250,7 @@ def test_file_names_are_safe_and_distinct() -> None:
 def test_policies_are_listed_with_their_parameters() -> None:
     result = rankloop("policies")
     assert result.exit_code == 0
-    for name in (*default_policies(), *click_policies()):
+    for name in (*dueling_policies(), *click_policies()):
         assert name in result.stdout
     assert "batch_size=16" in result.stdout
     assert "Finds the best of hundreds of rankers" in result.stdout

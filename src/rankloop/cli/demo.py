@@ -124,7 +124,7 @@ PARTS: tuple[Callable[[int, int], Iterator[Part]], ...] = (live_evaluation, safe
 
 def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the report goes.")] = Path("demo-results"),
-    horizon: Annotated[str, typer.Option(metavar="N", help="Steps in a run.")] = "2e5",
+    horizon: Annotated[str, typer.Option(metavar="N", help="Steps in a run.")] = "1e5",
     runs: Annotated[str, typer.Option(metavar="N", help="Independent runs of each policy.")] = "10",
     seed: Annotated[str, typer.Option(metavar="N", help="Of everything random.")] = "0",
 ) -> None:
