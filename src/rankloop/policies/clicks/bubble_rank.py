@@ -56,8 +56,9 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
     for k in range(h, n - 1, 2):
         if undecided[k]:
             notes[k] = 1.0
-            if bits & np.uint64(1):
-                items[k], items[k + 1] = base[k + 1], base[k]
+            exchanged = np.int64(bits & np.uint64(1))  # without a branch: nobody could predict it
+            items[k] = base[k + exchanged]
+            items[k + 1] = base[k + 1 - exchanged]
             bits >>= np.uint64(1)
             if k & 127 >= 126:
                 bits = next_word(state.rng)
