@@ -33,6 +33,8 @@ check: $(VENV)/dev  ## style, types and the order of imports
 bench: $(VENV)/dev  ## speed, as ratios to the naive form in the same run
 	$(BIN)/python benchmarks/dueling.py
 	$(BIN)/python benchmarks/lists.py
+	$(BIN)/python benchmarks/click_models.py
+	$(BIN)/python benchmarks/interleaving.py
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) demo-results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
