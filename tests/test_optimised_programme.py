@@ -122,8 +122,10 @@ def test_pages_show_the_lists_of_the_solution_as_often_as_it_says() -> None:
 def test_solutions_are_kept_and_change_nothing(monkeypatch) -> None:
     monkeypatch.setattr(optimised, "MOST_KEPT", 3)
     rng = np.random.default_rng(5)
-    lists = [noisy_pair(rng, 20, 1.0) for _ in range(8)]
-    lists += [(a, [*b[:10], *b[:9:-1]]) for a, b in lists]  # the same down to rank 10, but credited otherwise
+    lists = []
+    for _ in range(8):
+        a, b = noisy_pair(rng, 20, 1.0)
+        lists += [(a, b), (a, [*b[:10], *b[:9:-1]])]  # the same down to rank 10, but credited otherwise
     keeping = Optimised()
     for pair in lists:
         for seed in range(5):

@@ -20,8 +20,9 @@ from rankloop.interleaving.lists import Lists
 from rankloop.interleaving.programme import TIE, lead_of_item, move, solve
 from rankloop.kernels import Stream, compiled, step, uniform
 
-FAIR, DEPTH, SOLVED = range(3)
-"""Where positions stop being fair, how many the programme covers, whether its solution is known already."""
+FAIR, DEPTH, SOLVED, CHOSEN = range(4)
+"""Where positions stop being fair, how many the programme covers, whether its solution is known already, which of its
+lists is being shown."""
 LONGEST = 12
 MOST_KEPT = 1024
 STEEPEST = 1e6
@@ -29,8 +30,7 @@ HALVINGS = 60
 
 
 class OptimisedDraft(NamedTuple):
-    """List c of the programme's solution is `choices[c]`, its probability `weights[c]`, or 0 in `alive[c]` once the
-    current list differs from it.
+    """List c of the programme's solution is `choices[c]`, its probability `weights[c]`.
 
     State (k, i): k items are shown, the first ranker's top is at rank i, the second's at `second[k, i]`.
     `mass[k, i]` is the chance of being there, `take[k, i]` that of then taking the first ranker's item. Positions from
@@ -50,7 +50,6 @@ class OptimisedDraft(NamedTuple):
     fair: npt.NDArray[np.int64]
     choices: npt.NDArray[np.int64]
     weights: Floats
-    alive: Floats
 
 
 @compiled
@@ -175,16 +174,18 @@ def _begin(draft: Any, rng: Any) -> None:
     draft.counters[OVER] = 0
     draft.top[0] = 0
     draft.top[1] = 0
+    u = uniform(rng)
     for c in range(len(draft.weights)):
-        draft.alive[c] = draft.weights[c]
+        if draft.weights[c] > 0.0 and u >= 0.0:
+            draft.fair[CHOSEN] = c
+            u -= draft.weights[c]
 
 
 @step(place, OptimisedDraft)
 def _place(draft: Any, k: int, item: int, team: int) -> None:
     draft.shown[item] = draft.counters[STAMP]
-    if k < draft.fair[DEPTH]:
-        for c in range(len(draft.alive)):
-            draft.alive[c] *= int(draft.choices[c, k] == item)
+    if k < draft.fair[DEPTH] and item != draft.choices[draft.fair[CHOSEN], k]:
+        draft.counters[OVER] = 1  # the lists have changed since the first page: nothing is known to be fair
     earns = k < draft.fair[FAIR] and draft.counters[OVER] == 0
     for ranker in range(2):
         at = draft.rank[ranker, item]
@@ -193,23 +194,20 @@ def _place(draft: Any, k: int, item: int, team: int) -> None:
 
 @step(draw, OptimisedDraft)
 def _draw(draft: Any, rng: Any, k: int) -> int:
+    if k < draft.fair[DEPTH] and draft.counters[OVER] == 0:
+        item = draft.choices[draft.fair[CHOSEN], k]
+        place(draft, k, item, 0)
+        return item
     one = top_item(draft, 0)
     other = top_item(draft, 1)
     if one < 0 and other < 0:
         return -1
-    left = 0.0
-    for c in range(len(draft.alive)):
-        left += draft.alive[c]
     i = draft.top[0]
     chance = 0.5
-    if left > 0.0 and i <= k and draft.mass[k, i] > 0.0 and draft.second[k, i] == draft.top[1]:
+    if draft.counters[OVER] == 0 and i <= k and draft.mass[k, i] > 0.0 and draft.second[k, i] == draft.top[1]:
         chance = draft.take[k, i]
-        if k < draft.fair[DEPTH]:
-            chance = 0.0
-            for c in range(len(draft.alive)):
-                chance += draft.alive[c] / left * int(draft.choices[c, k] == one)
     else:
-        draft.counters[OVER] = 1  # the lists have changed since the first page: nothing is known to be fair
+        draft.counters[OVER] = 1  # lists that changed below the first page
     item = one if other < 0 or (one >= 0 and uniform(rng) < chance) else other
     place(draft, k, item, 0)
     return item
@@ -238,13 +236,16 @@ class Optimised(Interleaver):
     probabilities nearest to fair coins. The same is done from the first position on at which no distribution is fair,
     as when one list is much shorter; if there are no fair probabilities either, the rest earns nobody credit.
 
-    Solutions for the last pairs of lists are kept in the object.
+    Give `extend` the lists of the first page: where lists have grown or changed since, the solution is another, and
+    what follows a page that is not part of it earns nobody credit.
+
+    Up to 1,024 solutions are kept in the object, then it starts afresh.
 
     Parameters
     ----------
     horizon
-        How many positions the programme covers, at most 12: best the length of a page. All pages of a list must be
-        made with the same.
+        How many positions the programme covers, at most 12: best the length of a page. Further pages need the same
+        as the first.
 
     Examples
     --------
@@ -275,10 +276,9 @@ class Optimised(Interleaver):
             mass=np.zeros(shape),
             second=np.zeros(shape, np.int64),
             take=np.zeros((n_positions, n_positions + 2)),
-            fair=np.zeros(3, np.int64),
+            fair=np.zeros(4, np.int64),
             choices=np.zeros((self.horizon + 1, self.horizon), np.int64),
             weights=np.zeros(self.horizon + 1),
-            alive=np.zeros(self.horizon + 1),
         )
 
     def _open(self, draft: OptimisedDraft, rng: Stream) -> None:
