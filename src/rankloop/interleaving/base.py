@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from rankloop.interleaving.drafts import N_COUNTERS, NO_TEAM, draw_page, open_draft, place_again
 from rankloop.interleaving.lists import Item, Lists, arrange, plain_item
-from rankloop.kernels import stream
+from rankloop.kernels import Stream, stream
 
 Floats = npt.NDArray[np.float64]
 
@@ -188,7 +188,7 @@ class Interleaver:
         items, arranged = arrange(lists, shown)
         number = {item: d for d, item in enumerate(items)}
         draft = self.draft(arranged, min(start + length, len(items)))
-        open_draft(draft, stream(seed, 0))
+        self._open(draft, stream(seed, 0))
         if before is not None:
             old = before._notes()
             teams = np.where(old.max(axis=1) > 0, old.argmax(axis=1), NO_TEAM)
@@ -206,6 +206,10 @@ class Interleaver:
     def draft(self, lists: Lists, n_positions: int) -> Any:
         """The state that compiled code draws a list of up to `n_positions` items with."""
         raise NotImplementedError
+
+    def _open(self, draft: Any, rng: Stream) -> None:
+        """Begin a list; an interleaver may bring what it knows about these lists already."""
+        open_draft(draft, rng)
 
     @classmethod
     def credit(cls, notes: Floats, clicked: npt.NDArray[np.int64]) -> Floats:

@@ -1,9 +1,9 @@
 """Optimised interleaving: lists that either ranker could stand behind, with probabilities that make credit fair.
 
-A list is allowed if each of its items is the best one not shown yet of one of the rankers. What has been shown is
-then the union of a prefix of each list, so the allowed lists are the paths through a small lattice: position k has at
-most k + 1 states. One probability for each state, that of taking the first ranker's item, is a distribution over
-all allowed lists.
+A list is allowed if each of its items is the best one not shown yet of one of the rankers. The first positions follow
+the distribution over all allowed lists that a linear programme finds best. What has been shown is the union of a prefix
+of each list, so the allowed lists are the paths through a small lattice: position k has at most k + 1 states. Further
+positions need only one probability for each state, that of taking the first ranker's item.
 """
 
 from __future__ import annotations
@@ -15,20 +15,26 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.interleaving.base import Floats, Interleaver, Outcome, blank
-from rankloop.interleaving.drafts import OVER, STAMP, begin, draw, judge, place, prepare, top_item
+from rankloop.interleaving.drafts import OVER, STAMP, begin, draw, judge, open_draft, place, prepare, top_item
 from rankloop.interleaving.lists import Lists
-from rankloop.kernels import compiled, step, uniform
+from rankloop.interleaving.programme import TIE, lead_of_item, move, solve
+from rankloop.kernels import Stream, compiled, step, uniform
 
-TIE = 1e-12
+FAIR, DEPTH, SOLVED, CHOSEN = range(4)
+"""Where positions stop being fair, how many the programme covers, whether its solution is known already, which of its
+lists is being shown."""
+LONGEST = 12
+MOST_KEPT = 1024
 STEEPEST = 1e6
 HALVINGS = 60
 
 
 class OptimisedDraft(NamedTuple):
-    """State (k, i): k items are shown, the first ranker's top is at rank i, the second's at `second[k, i]`.
+    """List c of the programme's solution is `choices[c]`, its probability `weights[c]`.
 
-    `mass[k, i]` is the chance of being there, `take[k, i]` that of then taking the first ranker's item; `gains[r, d]`
-    is what item d earns ranker r. Positions from `fair[0]` on cannot be made fair and earn nothing.
+    State (k, i): k items are shown, the first ranker's top is at rank i, the second's at `second[k, i]`.
+    `mass[k, i]` is the chance of being there, `take[k, i]` that of then taking the first ranker's item. Positions from
+    `fair[FAIR]` on cannot be made fair and earn nothing.
     """
 
     order: npt.NDArray[np.int32]
@@ -42,11 +48,8 @@ class OptimisedDraft(NamedTuple):
     second: npt.NDArray[np.int64]
     take: Floats
     fair: npt.NDArray[np.int64]
-
-
-@compiled
-def _gain(rank: int, size: int) -> float:
-    return 1.0 / (rank + 1.0) if rank < size else 0.0
+    choices: npt.NDArray[np.int64]
+    weights: Floats
 
 
 @compiled
@@ -67,8 +70,8 @@ def _expected_lead(order: Any, rank: Any, sizes: Any, mass: Any, second: Any, k:
         j = second[k, i]
         one = order[0, i] if i < sizes[0] else order[1, j]
         other = order[1, j] if j < sizes[1] else one
-        lead_one = _gain(rank[0, one], sizes[0]) - _gain(rank[1, one], sizes[1])
-        lead_other = _gain(rank[0, other], sizes[0]) - _gain(rank[1, other], sizes[1])
+        lead_one = lead_of_item(rank, sizes, one)
+        lead_other = lead_of_item(rank, sizes, other)
         chance = _chance(tilt, lead_one - lead_other)
         lead += mass[k, i] * (chance * lead_one + (1.0 - chance) * lead_other)
     return lead
@@ -99,27 +102,36 @@ def _fair_tilt(order: Any, rank: Any, sizes: Any, mass: Any, second: Any, k: int
 
 
 @compiled
-def _move(order: Any, rank: Any, sizes: Any, i: int, j: int, item: int) -> tuple[int, int]:
-    """Both tops once an item is shown beside the first i of one list and the first j of the other."""
-    new_i, new_j = i, j
-    while new_i < sizes[0] and (order[0, new_i] == item or rank[1, order[0, new_i]] < j):
-        new_i += 1
-    while new_j < sizes[1] and (order[1, new_j] == item or rank[0, order[1, new_j]] < i):
-        new_j += 1
-    return new_i, new_j
+def _lay_out_choices(draft: Any, depth: int) -> None:
+    """Fill the lattice down to `depth` with what the programme's lists do there."""
+    order, rank, sizes = draft.order, draft.rank, draft.sizes
+    draft.mass[:] = 0.0
+    draft.take[:] = 0.0
+    for c in range(len(draft.weights)):
+        weight = draft.weights[c]
+        if weight == 0.0:
+            continue
+        i, j = 0, 0
+        for k in range(depth):
+            item = draft.choices[c, k]
+            draft.mass[k, i] += weight
+            draft.second[k, i] = j
+            draft.take[k, i] += weight if item == (order[0, i] if i < sizes[0] else order[1, j]) else 0.0
+            i, j = move(order, rank, sizes, i, j, item)
+        draft.mass[depth, i] += weight
+        draft.second[depth, i] = j
+    for k in range(depth):
+        for i in range(draft.mass.shape[1]):
+            if draft.mass[k, i] > 0.0:
+                draft.take[k, i] /= draft.mass[k, i]
 
 
 @compiled
-def _lay_out(order: Any, rank: Any, sizes: Any, mass: Any, second: Any, take: Any) -> int:
-    """Fill the lattice from the top; return the number of positions that are fair."""
+def _lay_out_rest(order: Any, rank: Any, sizes: Any, mass: Any, second: Any, take: Any, depth: int) -> int:
+    """Fill the lattice from `depth` on; return the number of positions that are fair."""
     n_positions = len(take)
-    for k in range(n_positions + 1):
-        for i in range(mass.shape[1]):
-            mass[k, i] = 0.0
-    mass[0, 0] = 1.0
-    second[0, 0] = 0
     fair = n_positions
-    for k in range(n_positions):
+    for k in range(depth, n_positions):
         tilt = 0.0
         if k < fair:
             tilt = _fair_tilt(order, rank, sizes, mass, second, k)
@@ -134,14 +146,14 @@ def _lay_out(order: Any, rank: Any, sizes: Any, mass: Any, second: Any, take: An
                 continue
             one = order[0, i] if i < sizes[0] else order[1, j]
             other = order[1, j] if j < sizes[1] else one
-            lead_one = _gain(rank[0, one], sizes[0]) - _gain(rank[1, one], sizes[1])
-            lead_other = _gain(rank[0, other], sizes[0]) - _gain(rank[1, other], sizes[1])
+            lead_one = lead_of_item(rank, sizes, one)
+            lead_other = lead_of_item(rank, sizes, other)
             chance = _chance(tilt, lead_one - lead_other)
             take[k, i] = chance
-            next_i, next_j = _move(order, rank, sizes, i, j, one)
+            next_i, next_j = move(order, rank, sizes, i, j, one)
             mass[k + 1, next_i] += mass[k, i] * chance
             second[k + 1, next_i] = next_j
-            next_i, next_j = _move(order, rank, sizes, i, j, other)
+            next_i, next_j = move(order, rank, sizes, i, j, other)
             mass[k + 1, next_i] += mass[k, i] * (1.0 - chance)
             second[k + 1, next_i] = next_j
     return fair
@@ -149,7 +161,11 @@ def _lay_out(order: Any, rank: Any, sizes: Any, mass: Any, second: Any, take: An
 
 @step(prepare, OptimisedDraft)
 def _prepare(draft: Any) -> None:
-    draft.fair[0] = _lay_out(draft.order, draft.rank, draft.sizes, draft.mass, draft.second, draft.take)
+    if draft.fair[SOLVED] == 0:
+        draft.fair[DEPTH] = solve(draft.order, draft.rank, draft.sizes, draft.choices, draft.weights)
+    depth = min(draft.fair[DEPTH], len(draft.take))
+    _lay_out_choices(draft, depth)
+    draft.fair[FAIR] = _lay_out_rest(draft.order, draft.rank, draft.sizes, draft.mass, draft.second, draft.take, depth)
 
 
 @step(begin, OptimisedDraft)
@@ -158,12 +174,19 @@ def _begin(draft: Any, rng: Any) -> None:
     draft.counters[OVER] = 0
     draft.top[0] = 0
     draft.top[1] = 0
+    u = uniform(rng)
+    for c in range(len(draft.weights)):
+        if draft.weights[c] > 0.0 and u >= 0.0:
+            draft.fair[CHOSEN] = c
+            u -= draft.weights[c]
 
 
 @step(place, OptimisedDraft)
 def _place(draft: Any, k: int, item: int, team: int) -> None:
     draft.shown[item] = draft.counters[STAMP]
-    earns = k < draft.fair[0] and draft.counters[OVER] == 0
+    if k < draft.fair[DEPTH] and item != draft.choices[draft.fair[CHOSEN], k]:
+        draft.counters[OVER] = 1  # the lists have changed since the first page: nothing is known to be fair
+    earns = k < draft.fair[FAIR] and draft.counters[OVER] == 0
     for ranker in range(2):
         at = draft.rank[ranker, item]
         draft.notes[k, ranker] = 1.0 / (at + 1.0) if earns and at < draft.sizes[ranker] else 0.0
@@ -171,16 +194,20 @@ def _place(draft: Any, k: int, item: int, team: int) -> None:
 
 @step(draw, OptimisedDraft)
 def _draw(draft: Any, rng: Any, k: int) -> int:
+    if k < draft.fair[DEPTH] and draft.counters[OVER] == 0:
+        item = draft.choices[draft.fair[CHOSEN], k]
+        place(draft, k, item, 0)
+        return item
     one = top_item(draft, 0)
     other = top_item(draft, 1)
     if one < 0 and other < 0:
         return -1
     i = draft.top[0]
     chance = 0.5
-    if i <= k and draft.mass[k, i] > 0.0 and draft.second[k, i] == draft.top[1]:
+    if draft.counters[OVER] == 0 and i <= k and draft.mass[k, i] > 0.0 and draft.second[k, i] == draft.top[1]:
         chance = draft.take[k, i]
     else:
-        draft.counters[OVER] = 1  # the lists have changed since the first page: nothing is known to be fair
+        draft.counters[OVER] = 1  # lists that changed below the first page
     item = one if other < 0 or (one >= 0 and uniform(rng) < chance) else other
     place(draft, k, item, 0)
     return item
@@ -195,16 +222,30 @@ def _judge(draft: Any, clicked: Any, n_clicked: int, sampled: bool) -> float:
 
 
 class Optimised(Interleaver):
-    """Optimised interleaving: each item shown is some ranker's best left, and no position favours either ranker.
+    """Optimised interleaving: the fair lists whose clicks tell most, each item being some ranker's best left.
 
     A clicked item earns each ranker 1 / rank, so a click tells the more the more the rankers disagree about the item,
-    and nothing where they agree: on similar rankers it needs fewer clicks than team draft. The probabilities of the
-    allowed lists are chosen position by position so that a click that does not look at the item earns both rankers the
-    same *in expectation*; among such choices the one nearest to fair coins is taken, so that every allowed list can
-    occur. Radlinski and Craswell solve a linear programme over whole lists instead; here no list is ever
-    enumerated, and pages of any length are laid out at once.
+    and nothing where they agree. The probabilities of the allowed lists solve the linear programme of Radlinski and
+    Craswell: at every position a click that does not look at the item earns both rankers the same *in expectation*,
+    and among all such distributions this one has the greatest expected sensitivity, the entropy of who wins by one
+    click that falls on position k in proportion to 1 / k (times the chance that somebody wins). It has at most
+    `horizon` + 1 lists.
 
-    Positions for which no such probabilities exist, as when one list is much shorter, earn nobody credit.
+    The programme covers the first `horizon` positions whatever the length of a page, so that several short pages are
+    distributed as one long one. Positions after those are laid out one by one: fair given all before, with the
+    probabilities nearest to fair coins. The same is done from the first position on at which no distribution is fair,
+    as when one list is much shorter; if there are no fair probabilities either, the rest earns nobody credit.
+
+    Give `extend` the lists of the first page: where lists have grown or changed since, the solution is another, and
+    what follows a page that is not part of it earns nobody credit.
+
+    Up to 1,024 solutions are kept in the object, then it starts afresh.
+
+    Parameters
+    ----------
+    horizon
+        How many positions the programme covers, at most 12: best the length of a page. Further pages need the same
+        as the first.
 
     Examples
     --------
@@ -221,6 +262,12 @@ class Optimised(Interleaver):
 
     name = "optimised"
 
+    def __init__(self, horizon: int = 10) -> None:
+        if isinstance(horizon, bool) or not isinstance(horizon, int) or not 1 <= horizon <= LONGEST:
+            raise ValueError(f"horizon must be a whole number from 1 to {LONGEST}, not {horizon!r}")
+        self.horizon = horizon
+        self._solutions: dict[bytes, tuple[npt.NDArray[np.int64], Floats, int]] = {}
+
     def draft(self, lists: Lists, n_positions: int) -> OptimisedDraft:
         """The state that compiled code draws a list of up to `n_positions` items with."""
         shape = (n_positions + 1, n_positions + 2)
@@ -229,8 +276,28 @@ class Optimised(Interleaver):
             mass=np.zeros(shape),
             second=np.zeros(shape, np.int64),
             take=np.zeros((n_positions, n_positions + 2)),
-            fair=np.zeros(1, np.int64),
+            fair=np.zeros(4, np.int64),
+            choices=np.zeros((self.horizon + 1, self.horizon), np.int64),
+            weights=np.zeros(self.horizon + 1),
         )
+
+    def _open(self, draft: OptimisedDraft, rng: Stream) -> None:
+        """Solve the programme, or take the solution for lists that look the same down to the horizon."""
+        tops = [draft.order[r, : min(self.horizon, size)] for r, size in enumerate(draft.sizes)]
+        seen = [draft.rank[r, top] for top in tops for r in range(2)]
+        key = b"".join(part.tobytes() for part in (draft.sizes, *tops, *seen))
+        known = self._solutions.get(key)
+        if known is not None:
+            draft.choices[:], draft.weights[:], draft.fair[DEPTH] = known
+            draft.fair[SOLVED] = 1
+        open_draft(draft, rng)
+        if known is None:
+            if len(self._solutions) >= MOST_KEPT:
+                self._solutions = {}  # not one by one: other threads may be reading
+            self._solutions[key] = draft.choices, draft.weights, int(draft.fair[DEPTH])
+
+    def __repr__(self) -> str:
+        return f"Optimised(horizon={self.horizon})"
 
     @classmethod
     def outcome(cls, notes: Floats, clicked: npt.NDArray[np.int64], left: int, right: int) -> Outcome:
