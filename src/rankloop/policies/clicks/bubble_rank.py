@@ -41,7 +41,7 @@ def _refresh(base: Any, better: Any, undecided: Any) -> None:
         undecided[k] = not better[base[k], base[k + 1]]
 
 
-@step(choose, BubbleRankState)
+@step(choose, BubbleRankState, counted=False)
 def _choose(state: Any, items: Any, notes: Any) -> None:
     base, undecided, counts = state.base, state.undecided, state.counts
     n = len(items)
@@ -87,7 +87,7 @@ def _offer_hidden(state: Any, items: Any, notes: Any) -> None:
             skip -= 1
 
 
-@step(learn, BubbleRankState)
+@step(learn, BubbleRankState, counted=False)
 def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
     n = len(items)
     state.counts[OBSERVED] += 1

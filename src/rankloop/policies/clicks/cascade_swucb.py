@@ -41,7 +41,7 @@ class CascadeSWUCBState(NamedTuple):
     doubling: bool
 
 
-@step(choose, CascadeSWUCBState)
+@step(choose, CascadeSWUCBState, counted=False)
 def _choose(state: Any, items: Any, notes: Any) -> None:
     index, mean, width = state.bounds, state.mean, state.width
     level = state.level[0]
@@ -56,7 +56,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
     show_largest(state.rng, state.order, index, items)
 
 
-@step(learn, CascadeSWUCBState)
+@step(learn, CascadeSWUCBState, counted=False)
 def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
     clicked, seen, width, ring, counts = state.clicked, state.seen, state.width, state.ring, state.counts
     if counts[LEARNED] >= counts[WINDOW]:
