@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
+import numpy as np
 import pytest
 
+import rankloop as rl
 from rankloop import testing
 from rankloop.policies import ClickPolicy, DuelingPolicy, Policy
 
@@ -33,3 +37,13 @@ def test_every_policy_names_examples() -> None:
     for name, cls in Policy.known.items():
         if name not in ("ClickPolicy", "DuelingPolicy"):
             assert cls.examples, f"{name} has no examples for the generic checks"
+
+
+def test_steps_that_count_no_references_leave_them_as_they_were() -> None:
+    """A count that drifts would free an array in use, or never free it."""
+    for policy in (rl.BubbleRank([1, 0, 2, 3], n_positions=3), rl.CascadeSWUCB(4, 3, window=50)):
+        arrays = [value for value in policy.state if isinstance(value, np.ndarray)]
+        before = [sys.getrefcount(array) for array in arrays]
+        for t in range(2000):
+            policy.update(policy.rank(), [int(k == t % 3) for k in range(3)])
+        assert [sys.getrefcount(array) for array in arrays] == before
