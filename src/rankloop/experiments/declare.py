@@ -1,0 +1,133 @@
+"""What an experiment is: policies, environments, how long and how often, declared as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from rankloop.simulation import Result
+
+if TYPE_CHECKING:
+    from rankloop.experiments.data import Data
+
+Scale = Literal["smoke", "laptop", "paper"]
+SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")
+
+
+class Amount(NamedTuple):
+    """How much is run; all that a scale may change."""
+
+    horizon: int
+    runs: int
+    """Of each policy in each problem."""
+    problems: int | None = None
+    """How many queries or users, each of which is a run of its own; None where there is one environment."""
+
+
+class Source(NamedTuple):
+    """Where an environment comes from: the real dataset, or a stand-in for it."""
+
+    text: str
+    real: bool
+
+
+@dataclass(frozen=True)
+class Player:
+    """A policy as one picture names it."""
+
+    label: str
+    policy: Any
+    """A policy, or a function that makes one for an environment (as `simulate` takes it)."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One picture of a figure: an environment, or a list of them, and who plays in it."""
+
+    name: str
+    environment: Any
+    source: Source
+    players: Sequence[Player]
+    value: float | None = None
+    """Of the parameter that is studied, where the panels of an experiment are its values."""
+    top: int | None = None
+    checkpoints: int | Sequence[int] | None = None
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A figure, table or parameter study of the thesis."""
+
+    name: str
+    chapter: int
+    section: str
+    """Of the thesis, with the figure or table: "2.5.1, figure 2.1"."""
+    title: str
+    text: str
+    panels: Callable[[Data, Amount], Sequence[Panel]]
+    """Makes the panels for some data and amount; the amount only tells the horizon and how many problems to take."""
+    amounts: Mapping[Scale, Amount]
+    records: Sequence[str] = ("regret",)
+    """What is drawn."""
+    parameter: str = ""
+    """What the panels' values are of: the studied parameter, as the axis is labelled; "" where it is no such study."""
+    log: bool = True
+    """Whether time is drawn on a logarithmic axis."""
+
+
+class Failure(NamedTuple):
+    """A unit of work that could not be done, and why."""
+
+    panel: str
+    player: str
+    run: int
+    error: str
+
+
+@dataclass
+class Outcome:
+    """What an experiment gave at one scale."""
+
+    experiment: Experiment
+    scale: Scale
+    panels: Sequence[Panel]
+    results: dict[tuple[str, str], Result]
+    """By the name of the panel and the label of the player."""
+    failures: list[Failure] = field(default_factory=list)
+    seconds: float = 0.0
+    """Of computation, over all units: what one core would take."""
+
+    @property
+    def amount(self) -> Amount:
+        """How much was asked for."""
+        return self.experiment.amounts[self.scale]
+
+    def result(self, panel: str, player: str) -> Result:
+        """The runs of one player in one panel."""
+        return self.results[panel, player]
+
+
+Verdict = Literal["holds", "fails", "undecided"]
+
+
+class Finding(NamedTuple):
+    """What a claim's test says: the verdict, the effect it rests on, and the standard error of that effect."""
+
+    verdict: Verdict
+    effect: float
+    error: float
+    text: str
+    """The effect in words and numbers, for the scorecard."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the thesis that an experiment can support or contradict."""
+
+    name: str
+    experiment: str
+    section: str
+    text: str
+    """In our own words."""
+    test: Callable[[Outcome], Finding]
