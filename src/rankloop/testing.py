@@ -287,7 +287,7 @@ def _saved_and_loaded(policy: Policy) -> Policy:
         policy.save(path)
         loaded = load(path)
     assert isinstance(loaded, type(policy)), f"loaded a {type(loaded).__name__}"
-    assert loaded.parameters == policy.parameters, "parameters were not kept"
+    np.testing.assert_equal(loaded.parameters, policy.parameters, "parameters were not kept")
     return loaded
 
 

@@ -13,7 +13,7 @@ from rankloop.kernels.posterior import (
     record_outcome,
     record_win,
 )
-from rankloop.kernels.random import Stream, below, beta, next_word, pick_largest, shuffle, stream, uniform
+from rankloop.kernels.random import Stream, below, beta, next_word, normal, pick_largest, shuffle, stream, uniform
 from rankloop.kernels.steps import choose, gains, learn, regret, respond, settled
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "learn",
     "next_word",
     "no_rates",
+    "normal",
     "pick_largest",
     "pick_sampled_best",
     "record_outcome",

@@ -113,3 +113,14 @@ def beta(rng: Any, a: float, b: float) -> float:
             if s < log_z and r + total * math.log(total / (large + w)) < log_z:
                 continue
         return w / (large + w) if a == small else large / (large + w)
+
+
+@compiled
+def normal(rng: Any) -> float:
+    """A draw from the standard normal distribution (Marsaglia's polar method)."""
+    while True:
+        x = 2.0 * uniform(rng) - 1.0
+        y = 2.0 * uniform(rng) - 1.0
+        square = x * x + y * y
+        if 0.0 < square < 1.0:
+            return x * math.sqrt(-2.0 * math.log(square) / square)

@@ -64,7 +64,12 @@ class Policy:
 
     def snapshot(self) -> dict[str, Array]:
         """A copy of everything the policy has learned, the state of its generator included."""
-        return {name: array.copy() for name, array in _arrays(self.state)}
+        return {name: array.copy() for name, array in _arrays(self.kept)}
+
+    @property
+    def kept(self) -> Any:
+        """The part of the state that is saved: all that cannot be worked out anew from the parameters."""
+        return self.state
 
     def save(self, path: str | Path) -> None:
         """Write the whole policy to one file; `rankloop.load` brings it back to go on bit for bit."""
@@ -104,7 +109,7 @@ def load_policy(path: str | Path) -> Policy:
     expected = policy.snapshot()
     if {k: (v.shape, v.dtype) for k, v in state.items()} != {k: (v.shape, v.dtype) for k, v in expected.items()}:
         raise ValueError(f"{path} does not hold the state of a {name} of this version of rankloop: save it anew")
-    for field, array in _arrays(policy.state):
+    for field, array in _arrays(policy.kept):
         array[...] = state[field]
     policy.identity = header["identity"]
     return policy

@@ -1,0 +1,348 @@
+"""What the bandits that rank by features share: a catalogue, a model of the user, and the list that looks best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from rankloop.kernels import choose, learn, settled, step
+from rankloop.policies.base import choose_once, learn_once
+from rankloop.policies.checks import check_positive, is_index, is_number
+from rankloop.policies.clicks.base import ClickPolicy, Ranking
+from rankloop.policies.features.catalogue import Catalogue, check_features, check_topics, new_catalogue
+from rankloop.policies.features.greedy import Desk, fill_greedily, new_desk
+from rankloop.policies.features.ridge import Floats, Ridge, draw_weights, estimate, new_ridge, observe
+
+
+class FeatureState(NamedTuple):
+    rng: npt.NDArray[np.uint64]
+    model: Ridge
+    widths: Floats
+    catalogue: Catalogue
+    desk: Desk
+    gamma: float
+    cascade: bool
+    """Whether users look down to their first click only, and so only the items down to it were seen."""
+    sampled: bool
+    """Whether to explore by drawing weights, not by adding a bonus."""
+
+
+@step(choose, FeatureState, counted=False)
+def _choose(state: Any, items: Any, notes: Any) -> None:
+    desk = state.desk
+    bonus = state.gamma
+    if state.sampled:
+        draw_weights(state.rng, state.model, state.gamma, desk.weights)
+        bonus = 0.0
+    else:
+        for i in range(len(desk.weights)):
+            desk.weights[i] = state.model.weights[i]
+    fill_greedily(state.rng, items, state.catalogue, state.model.covariance, state.widths, desk, bonus)
+
+
+@step(learn, FeatureState, counted=False)
+def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+    catalogue, desk = state.catalogue, state.desk
+    phi, remaining = desk.phi, desk.remaining
+    n_topics = len(remaining)
+    for j in range(n_topics):
+        remaining[j] = 1.0
+    for k in range(len(items)):
+        a = items[k]
+        for j in range(n_topics):
+            phi[j] = 0.0
+        for p in range(catalogue.starts[a], catalogue.starts[a + 1]):
+            j = catalogue.topics[p]
+            phi[j] = catalogue.coverage[p] * remaining[j]
+            remaining[j] -= phi[j]
+        for i in range(len(catalogue.columns)):
+            phi[n_topics + i] = catalogue.relevance[a, i]
+        observe(state.model, phi, desk.along, float(clicks[k]))
+        if state.cascade and clicks[k]:
+            break
+    estimate(state.model)
+
+
+@step(settled, FeatureState, counted=False)
+def _settled(state: Any) -> Any:
+    return False
+
+
+class Kept(NamedTuple):
+    """What a policy has learned, and which items may be shown."""
+
+    rng: npt.NDArray[np.uint64]
+    model: Ridge
+    eligible: npt.NDArray[np.uint8]
+
+
+class FeaturePolicy(ClickPolicy):
+    """Base of the policies that rank items by their features.
+
+    Items are the rows of the features, from 0 on. The catalogue may grow and shrink: numbers are never given twice, and
+    items that were removed keep their features, since clicks on lists that show them may still come.
+    """
+
+    cascade: ClassVar[bool] = True
+    """Whether users are taken to look down to their first click only."""
+
+    sampled: ClassVar[bool] = False
+    """Whether the policy explores by Thompson sampling."""
+
+    _least_coverage: ClassVar[float] = 0.0
+    """What a topic covers at least."""
+
+    _names: ClassVar[tuple[str | None, str | None]] = ("relevance", "topics")
+    """What the constructor calls relevance features and topics; None for those it does not take."""
+
+    gamma: float
+    ridge: float
+
+    def __init__(
+        self, relevance: Any, topics: Any, n_positions: int, gamma: float, ridge: float, seed: int | None
+    ) -> None:
+        self._features = self._check_new(relevance, topics)
+        super().__init__(len(self._features[0]), n_positions, seed)
+        if not is_number(gamma) or not 0 <= gamma < np.inf:
+            raise ValueError(f"gamma must be a number of at least 0, not {gamma!r}")
+        self.gamma = float(gamma)
+        self.ridge = check_positive("ridge", ridge)
+        self._build(
+            new_catalogue(*self._features), self._rng, new_ridge(self._n_topics + self._n_relevance, self.ridge)
+        )
+
+    def _build(self, catalogue: Catalogue, rng: npt.NDArray[np.uint64], model: Ridge) -> None:
+        self.state = self._state_with(catalogue, rng, model)
+
+    def _state_with(self, catalogue: Catalogue, rng: npt.NDArray[np.uint64], model: Ridge) -> FeatureState:
+        n_items = len(catalogue.eligible)
+        norms = np.sqrt((catalogue.relevance**2).sum(axis=1) / self.ridge)
+        return FeatureState(
+            rng=rng,
+            model=model,
+            widths=norms,  # of a model that has seen nothing, and so a bound for any other
+            catalogue=catalogue,
+            desk=new_desk(
+                n_items, len(catalogue.topics), self._n_topics, self._n_topics + self._n_relevance, self.n_positions
+            ),
+            gamma=self.gamma,
+            cascade=self.cascade,
+            sampled=self.sampled,
+        )
+
+    # -- ranking and learning ------------------------------------------------------------------------------------
+
+    def _rank(self, candidates: Iterable[int] | None, relevance: Any, topics: Any) -> Ranking:
+        if candidates is None and relevance is None and topics is None:
+            self._check_enough(int(self.state.catalogue.eligible.sum()))
+            return ClickPolicy.rank(self)
+        chosen = np.flatnonzero(self.state.catalogue.eligible) if candidates is None else self._check_items(candidates)
+        given = self._check_given(relevance, topics)
+        self._check_enough(len(chosen) + len(given[0]))
+        features = _stack([own[chosen] for own in self._features], given)
+        names = np.concatenate([chosen, -1 - np.arange(len(given[0]))])
+        state = self._state_with(new_catalogue(*features), self.state.rng, self.state.model)
+        items = np.zeros(self.n_positions, np.int64)
+        choose_once(state, items, np.zeros(0))
+        shown = np.concatenate(features, axis=1)[items[names[items] < 0]]
+        return Ranking(names[items].tolist(), notes=shown.ravel().tolist(), policy=self._tag)
+
+    def update(self, ranking: Ranking, clicks: Sequence[int] | npt.NDArray[Any]) -> None:
+        """Learn from the clicks on a list of this policy: 1 or 0 for each position."""
+        self._learn(*self._check_update(ranking, clicks))
+
+    def update_many(self, feedback: Iterable[tuple[Ranking, Sequence[int] | npt.NDArray[Any]]]) -> None:
+        """Learn from many lists at once, each with its clicks; where one of them is refused, none is learned from."""
+        for checked in [self._check_update(ranking, clicks) for ranking, clicks in feedback]:
+            self._learn(*checked)
+
+    def _check_update(
+        self, ranking: Ranking, clicks: Sequence[int] | npt.NDArray[Any]
+    ) -> tuple[npt.NDArray[np.int64], Floats, npt.NDArray[np.uint8]]:
+        return self._check_ranking(ranking), np.array(ranking.notes, np.float64), self._check_clicks(clicks)
+
+    def _learn(self, items: npt.NDArray[np.int64], notes: Floats, clicks: npt.NDArray[np.uint8]) -> None:
+        state = self.state
+        if len(notes):
+            # A catalogue of this list alone, with the features of strangers that the list brought along.
+            brought = items < 0
+            given = notes.reshape(int(brought.sum()), -1)
+            rows = np.zeros((len(items), given.shape[1]))
+            rows[~brought] = np.concatenate(self._features, axis=1)[items[~brought]]
+            rows[brought] = given
+            relevance, topics = np.split(rows, [self._n_relevance], axis=1)
+            state = self._state_with(new_catalogue(relevance, topics), self.state.rng, self.state.model)
+            items = np.arange(len(items))
+        learn_once(state, items, np.zeros(0), clicks)
+
+    # -- the catalogue -------------------------------------------------------------------------------------------
+
+    def _add(self, relevance: Any, topics: Any) -> list[int]:
+        given = self._check_given(relevance, topics)
+        if not len(given[0]):
+            raise ValueError("there are no items to add: give the features of at least one")
+        first = self.n_items
+        self._features = _stack(self._features, given)
+        eligible = np.concatenate([self.state.catalogue.eligible, np.ones(len(given[0]), np.uint8)])
+        self.n_items = len(eligible)
+        self.state = self._state_with(new_catalogue(*self._features, eligible), self.state.rng, self.state.model)
+        return list(range(first, self.n_items))
+
+    def remove_items(self, items: Iterable[int]) -> None:
+        """Show these items no more; clicks on lists that hold them are still learned from."""
+        removed = self._check_items(items)
+        eligible = self.state.catalogue.eligible
+        gone = removed[eligible[removed] == 0]
+        if len(gone):
+            raise ValueError(f"item {gone[0]} has been removed before")
+        eligible[removed] = 0
+
+    @property
+    def items(self) -> list[int]:
+        """The items that may be shown."""
+        return np.flatnonzero(self.state.catalogue.eligible).tolist()
+
+    # -- what was learned ----------------------------------------------------------------------------------------
+
+    @property
+    def best(self) -> list[int]:
+        """The list that looks best now, with nothing shown for the sake of learning."""
+        self._check_enough(int(self.state.catalogue.eligible.sum()))
+        items = np.zeros(self.n_positions, np.int64)
+        choose_once(self.state._replace(rng=self.state.rng.copy(), gamma=0.0, sampled=False), items, np.zeros(0))
+        return items.tolist()
+
+    @property
+    def theta(self) -> Floats:
+        """How much the user is estimated to care for each topic."""
+        return self._part(self.state.model.weights)[1]
+
+    @property
+    def beta(self) -> Floats:
+        """How much the user is estimated to care for each relevance feature."""
+        return self._part(self.state.model.weights)[0]
+
+    @property
+    def theta_error(self) -> Floats:
+        """How uncertain each entry of `theta` is; gamma times this is what exploration adds for it."""
+        return self._part(np.sqrt(np.diag(self.state.model.covariance)))[1]
+
+    @property
+    def beta_error(self) -> Floats:
+        """How uncertain each entry of `beta` is; gamma times this is what exploration adds for it."""
+        return self._part(np.sqrt(np.diag(self.state.model.covariance)))[0]
+
+    def _part(self, values: Floats) -> tuple[Floats, Floats]:
+        return values[self._n_topics :].copy(), values[: self._n_topics].copy()
+
+    @property
+    def covariance(self) -> Floats:
+        """The inverse of the precision, topics first: `x' covariance x` is how uncertain the score of features x is."""
+        covariance: Floats = self.state.model.covariance.copy()
+        return covariance
+
+    @property
+    def kept(self) -> Kept:
+        """What is saved: the features are parameters, and all else is worked out anew."""
+        return Kept(self.state.rng, self.state.model, self.state.catalogue.eligible)
+
+    def fresh(self, seed: int | None = None) -> Self:
+        """A policy with the same parameters and items that has seen nothing yet."""
+        policy = super().fresh(seed)
+        policy.state.catalogue.eligible[:] = self.state.catalogue.eligible
+        return policy
+
+    # -- checks --------------------------------------------------------------------------------------------------
+
+    @property
+    def _n_relevance(self) -> int:
+        return int(self._features[0].shape[1])
+
+    @property
+    def _n_topics(self) -> int:
+        return int(self._features[1].shape[1])
+
+    def _check_new(self, relevance: Any, topics: Any) -> tuple[Floats, Floats]:
+        """The features of a new catalogue; of those that the policy does not take, no columns."""
+        named = dict(zip(self._names, (relevance, topics), strict=True))
+        for name, given in named.items():
+            if name is not None and np.shape(given)[:1] == (0,):
+                raise ValueError(f"{name} has no rows: there must be at least one item")
+        return self._check_rows(relevance, topics, None)
+
+    def _check_given(self, relevance: Any, topics: Any) -> tuple[Floats, Floats]:
+        """The features of items that are added or given with a call."""
+        for name, given in zip(self._names, (relevance, topics), strict=True):
+            if name is None and given is not None:
+                raise ValueError(f"{type(self).__name__} takes no such features: give {self._takes}")
+            if name is not None and given is None and (relevance is not None or topics is not None):
+                raise ValueError(f"{name} of the new items are missing: give {self._takes}")
+        if relevance is None and topics is None:
+            return np.zeros((0, self._n_relevance)), np.zeros((0, self._n_topics))
+        return self._check_rows(relevance, topics, (self._n_relevance, self._n_topics))
+
+    @property
+    def _takes(self) -> str:
+        return " and ".join(name for name in self._names if name)
+
+    def _check_rows(self, relevance: Any, topics: Any, widths: tuple[int, int] | None) -> tuple[Floats, Floats]:
+        z_name, x_name = self._names
+        z_width, x_width = widths or (None, None)
+        z = None if z_name is None else check_features(z_name, relevance, z_width)
+        x = None if x_name is None else check_topics(x_name, topics, x_width, least=self._least_coverage)
+        if z is not None and x is not None and len(z) != len(x):
+            raise ValueError(f"{z_name} has {len(z)} rows and {x_name} {len(x)}: both need one for each item")
+        n_items = len(z) if z is not None else len(x) if x is not None else 0
+        return (
+            np.zeros((n_items, 0)) if z is None else z,
+            np.zeros((n_items, 0)) if x is None else x,
+        )
+
+    def _check_items(self, items: Iterable[int]) -> npt.NDArray[np.int64]:
+        try:
+            named = items.tolist() if isinstance(items, np.ndarray) else list(items)
+        except TypeError:
+            raise ValueError(f"items must be a sequence of item numbers, not {items!r}") from None
+        for item in named:
+            if not is_index(item, self.n_items):
+                raise ValueError(f"item {item!r} is not in the catalogue: items go from 0 to {self.n_items - 1}")
+        if len(set(named)) < len(named):
+            raise ValueError(f"items must be named once each, not as in {named!r}")
+        return np.array(named, np.int64)
+
+    def _check_enough(self, n_candidates: int) -> None:
+        if n_candidates < self.n_positions:
+            raise ValueError(f"n_positions = {self.n_positions} is more than the {n_candidates} candidates there are")
+
+    def _check_ranking(self, ranking: Ranking) -> npt.NDArray[np.int64]:
+        notes = getattr(ranking, "notes", ())
+        if not notes:
+            return super()._check_ranking(ranking)
+        # Strangers: numbered from -1 down, with their features in the notes.
+        if ranking.policy != self._tag:
+            raise ValueError(f"{ranking!r} is not a list of this policy: feedback belongs to the policy that chose it")
+        if len(ranking) != self.n_positions or len(set(ranking.items)) != len(ranking):
+            raise ValueError(f"a list of this policy has {self.n_positions} different items, not {ranking!r}")
+        if not all(is_number(n) and abs(n) < np.inf for n in notes):
+            raise self._wrong_notes(ranking)
+        whole = [item for item in ranking if isinstance(item, int | np.integer) and not isinstance(item, bool)]
+        brought = [item for item in whole if -(2**63) <= item < 0]
+        width = self._n_relevance + self._n_topics
+        if len(notes) != len(brought) * width or not brought:
+            raise self._wrong_notes(ranking)
+        if not all(item in brought or is_index(item, self.n_items) for item in ranking):
+            raise ValueError(f"items go from 0 to {self.n_items - 1}, not as in {ranking!r}")
+        covered = np.reshape(notes, (len(brought), width))[:, self._n_relevance :]
+        if ((covered < self._least_coverage) | (covered > 1.0)).any():
+            raise self._wrong_notes(ranking)
+        return np.array(ranking.items, np.int64)
+
+
+def _stack(above: Sequence[Floats], below: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Relevance features and topics of more items put under those of some."""
+    relevance, topics = (np.concatenate(parts) for parts in zip(above, below, strict=True))
+    relevance.flags.writeable = topics.flags.writeable = False
+    return relevance, topics

@@ -1,0 +1,81 @@
+"""The features of the items that may be shown, as compiled code wants them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+SLACK = 1e-9
+"""How far a topic may lie outside its bounds by rounding."""
+
+
+class Catalogue(NamedTuple):
+    """Items: relevance features, and the few topics that each one covers, by item and by topic."""
+
+    relevance: Floats
+    columns: Floats
+    """The relevance features once more, one row a feature: loops over items then run along memory."""
+    starts: Ints
+    topics: Ints
+    coverage: Floats
+    topic_starts: Ints
+    topic_items: Ints
+    topic_coverage: Floats
+    eligible: npt.NDArray[np.uint8]
+    """Whether an item may be shown: those removed keep their features, since clicks on them may still come."""
+
+
+def new_catalogue(relevance: Floats, topics: Floats, eligible: npt.NDArray[np.uint8] | None = None) -> Catalogue:
+    """A catalogue of items with these features, one row an item."""
+    items, covered = np.nonzero(topics)
+    by_topic = np.argsort(covered, kind="stable")
+    n_items, n_topics = topics.shape
+    return Catalogue(
+        relevance=np.array(relevance, order="C"),
+        columns=np.array(relevance.T, order="C"),
+        starts=np.searchsorted(items, np.arange(n_items + 1)).astype(np.int64),
+        topics=covered.astype(np.int64),
+        coverage=topics[items, covered],
+        topic_starts=np.searchsorted(covered[by_topic], np.arange(n_topics + 1)).astype(np.int64),
+        topic_items=items[by_topic].astype(np.int64),
+        topic_coverage=topics[items[by_topic], covered[by_topic]],
+        eligible=np.ones(n_items, np.uint8) if eligible is None else eligible,
+    )
+
+
+def check_features(name: str, given: Any, width: int | None = None) -> Floats:
+    """A read-only copy of features, one row an item; `width` is how many each must have."""
+    try:
+        values = np.array(given, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a table of numbers, one row an item, not {given!r}") from None
+    if values.ndim != 2 or values.shape[1] == 0:
+        raise ValueError(f"{name} must be a table of numbers, one row an item, not of shape {values.shape}")
+    if width is not None and values.shape[1] != width:
+        raise ValueError(f"{name} must have {width} columns, not {values.shape[1]}")
+    wrong = np.argwhere(~np.isfinite(values))
+    if len(wrong):
+        item, column = wrong[0]
+        raise ValueError(f"{name}[{item}, {column}] = {values[item, column]} is not a number to learn from")
+    values.flags.writeable = False
+    return values
+
+
+def check_topics(name: str, given: Any, width: int | None = None, *, least: float = 0.0) -> Floats:
+    """Features that say how much of each topic an item covers, from `least` to 1."""
+    values = check_features(name, given, width)
+    wrong = np.argwhere((values < least - SLACK) | (values > 1.0 + SLACK))
+    if len(wrong):
+        item, topic = wrong[0]
+        raise ValueError(
+            f"{name}[{item}, {topic}] = {values[item, topic]:g} is no coverage of a topic: "
+            f"it must lie in [{least:g}, 1]"
+        )
+    values = values.clip(least, 1.0)
+    values.flags.writeable = False
+    return values
