@@ -119,11 +119,12 @@ class FeaturePolicy(ClickPolicy):
 
     def _state_with(self, catalogue: Catalogue, rng: npt.NDArray[np.uint64], model: Ridge) -> FeatureState:
         n_items = len(catalogue.eligible)
-        norms = np.sqrt((catalogue.relevance**2).sum(axis=1) / self.ridge)
+        squares = (catalogue.relevance**2).sum(axis=1)
+        np.add.at(squares, catalogue.topic_items, catalogue.topic_coverage**2)
         return FeatureState(
             rng=rng,
             model=model,
-            widths=norms,  # of a model that has seen nothing, and so a bound for any other
+            widths=np.sqrt(squares / self.ridge),  # of a model that has seen nothing, and so a bound for any other
             catalogue=catalogue,
             desk=new_desk(
                 n_items, len(catalogue.topics), self._n_topics, self._n_topics + self._n_relevance, self.n_positions

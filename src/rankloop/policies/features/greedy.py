@@ -1,10 +1,12 @@
 """The list that looks best, position by position, without looking at every item each time.
 
 The score of an item is `phi'w + bonus sqrt(phi' C phi)`, with phi = [omega, z], w the weights and C the inverse of the
-precision. It is only computed where an upper bound of it exceeds the best score found so far. The bound takes the
-square root apart: `sqrt(phi' C phi) <= sqrt(z' C z) + sum |omega_j| sqrt(C_jj)`. Since C only shrinks as observations
-come in, the first root stays a bound for as long as one likes, and is computed anew when an item is looked at; the
-sum changes only with the topics of what was put on the list.
+precision. It is only computed where an upper bound of it exceeds the best score found so far:
+
+- At the first position, the root may be an old one: C only shrinks as observations come in, so the uncertainty that
+  was worked out when an item was last looked at bounds today's.
+- Further down, omega_j has shrunk by some delta_j, which changes the score by at most
+  `-delta_j w_j + bonus delta_j sqrt(C_jj)`: the root is a norm. Only the topics of what was put on the list shrink.
 """
 
 from __future__ import annotations
@@ -34,9 +36,14 @@ class Desk(NamedTuple):
     upper: Floats
     mean: Floats
     square: Floats
+    """z' C z of the items looked at for this list."""
     cross: Floats
+    """The entry of C z for each topic of those items."""
     stamp: npt.NDArray[np.int64]
     remaining: Floats
+    """The part of each topic that the list does not cover yet."""
+    whole: Floats
+    """The same for the empty list: ones."""
     roots: Floats
     weights: Floats
     phi: Floats
@@ -53,6 +60,7 @@ def new_desk(n_items: int, n_covered: int, n_topics: int, n_features: int, n_pos
         cross=np.zeros(n_covered),
         stamp=np.full(n_items + 1, -1, np.int64),
         remaining=np.zeros(n_topics),
+        whole=np.ones(n_topics),
         roots=np.zeros(n_topics),
         weights=np.zeros(n_features),
         phi=np.zeros(n_features),
@@ -65,8 +73,8 @@ def new_desk(n_items: int, n_covered: int, n_topics: int, n_features: int, n_pos
 def fill_greedily(rng: Any, items: Any, catalogue: Any, covariance: Any, widths: Any, desk: Any, bonus: float) -> None:
     """Write the list into `items`.
 
-    `desk.weights` are the weights to rank with; `widths` holds for each item a bound of sqrt(z' C z). The list made
-    before is a guess that lets the bounds bite from the first item on.
+    `desk.weights` are the weights to rank with; `widths` holds for each item a bound of its uncertainty at the first
+    position. The list made before is a guess that lets the bounds bite from the first item on.
     """
     upper, remaining = desk.upper, desk.remaining
     # The last entry of `stamp` counts lists, so that what was worked out for an earlier one is known to be stale.
@@ -85,6 +93,7 @@ def fill_greedily(rng: Any, items: Any, catalogue: Any, covariance: Any, widths:
         for a in range(len(upper)):
             if upper[a] >= threshold:
                 score = _score(a, catalogue, covariance, widths, desk, bonus, now)
+                upper[a] = score
                 if score > best:
                     best, chosen, ties = score, a, 1
                     threshold = _below(best)
@@ -99,7 +108,7 @@ def fill_greedily(rng: Any, items: Any, catalogue: Any, covariance: Any, widths:
             j = catalogue.topics[p]
             lost = remaining[j] * catalogue.coverage[p]
             remaining[j] -= lost
-            _shift_bounds(catalogue, upper, j, -lost * desk.weights[j], -lost * bonus * desk.roots[j])
+            _shift_bounds(catalogue, upper, j, -lost * desk.weights[j], abs(lost) * bonus * desk.roots[j])
     for k in range(len(items)):
         desk.last[k] = items[k]
 
@@ -146,7 +155,7 @@ def _bound_all(catalogue: Any, covariance: Any, widths: Any, desk: Any, bonus: f
     for j in range(n_topics):
         remaining[j] = 1.0
         roots[j] = math.sqrt(max(covariance[j, j], 0.0))
-        _shift_bounds(catalogue, upper, j, desk.weights[j], bonus * roots[j])
+        _shift_bounds(catalogue, upper, j, desk.weights[j], 0.0)
 
 
 @inlined
@@ -165,26 +174,33 @@ def _shift_bounds(catalogue: Any, upper: Any, topic: int, by_value: float, by_si
 
 @inlined
 def _score(a: int, catalogue: Any, covariance: Any, widths: Any, desk: Any, bonus: float, now: int) -> float:
-    begin, end = catalogue.starts[a], catalogue.starts[a + 1]
-    remaining, topics, coverage = desk.remaining, catalogue.topics, catalogue.coverage
     score = desk.mean[a]
-    for p in range(begin, end):
-        score += coverage[p] * remaining[topics[p]] * desk.weights[topics[p]]
+    for p in range(catalogue.starts[a], catalogue.starts[a + 1]):
+        j = catalogue.topics[p]
+        score += catalogue.coverage[p] * desk.remaining[j] * desk.weights[j]
     if bonus == 0.0:
         return score
     if desk.stamp[a] != now:
         desk.stamp[a] = now
-        _look_at(a, begin, end, catalogue, covariance, desk)
-        widths[a] = math.sqrt(max(desk.square[a], 0.0))
+        _look_at(a, catalogue, covariance, desk)
+        widths[a] = _uncertainty(a, catalogue, covariance, desk, desk.whole)
+    return score + bonus * _uncertainty(a, catalogue, covariance, desk, desk.remaining)
+
+
+@inlined
+def _uncertainty(a: int, catalogue: Any, covariance: Any, desk: Any, remaining: Any) -> float:
+    """sqrt(phi' C phi) of an item that was looked at, where so much of each topic remains."""
+    begin, end = catalogue.starts[a], catalogue.starts[a + 1]
+    topics, coverage, cross = catalogue.topics, catalogue.coverage, desk.cross
     square = desk.square[a]
     if end - begin < MANY_TOPICS:
         for p in range(begin, end):
             j = topics[p]
             gain = coverage[p] * remaining[j]
-            inner = 0.0
+            inner = cross[p] + 0.5 * gain * covariance[j, j]
             for q in range(begin, p):
                 inner += coverage[q] * remaining[topics[q]] * covariance[j, topics[q]]
-            square += gain * (2.0 * (desk.cross[p] + inner) + gain * covariance[j, j])
+            square += 2.0 * gain * inner
     else:
         along = desk.along
         n_topics = len(remaining)
@@ -197,12 +213,12 @@ def _score(a: int, catalogue: Any, covariance: Any, widths: Any, desk: Any, bonu
                 along[i] += gain * covariance[j, i]
         for p in range(begin, end):
             j = topics[p]
-            square += coverage[p] * remaining[j] * (2.0 * desk.cross[p] + along[j])
-    return score + bonus * math.sqrt(max(square, 0.0))
+            square += coverage[p] * remaining[j] * (2.0 * cross[p] + along[j])
+    return math.sqrt(max(square, 0.0))
 
 
 @inlined
-def _look_at(a: int, begin: int, end: int, catalogue: Any, covariance: Any, desk: Any) -> None:
+def _look_at(a: int, catalogue: Any, covariance: Any, desk: Any) -> None:
     """Work out the parts of an item's uncertainty that do not change down the list."""
     n_topics = len(desk.remaining)
     n_relevance = len(catalogue.columns)
@@ -217,7 +233,7 @@ def _look_at(a: int, begin: int, end: int, catalogue: Any, covariance: Any, desk
     for i in range(n_relevance):
         square += catalogue.relevance[a, i] * along[i]
     desk.square[a] = square
-    for p in range(begin, end):
+    for p in range(catalogue.starts[a], catalogue.starts[a + 1]):
         cross = 0.0
         for i in range(n_relevance):
             cross += catalogue.relevance[a, i] * covariance[catalogue.topics[p], n_topics + i]
