@@ -1,0 +1,78 @@
+"""The feature bandits in plain NumPy: the thesis' block form, and ridge regression on phi = [omega, z]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def topic_gain(topics: np.ndarray, item: int, above: Sequence[int]) -> np.ndarray:
+    """What an item adds to the topics covered: g(above + item) - g(above), g_j(A) = 1 - prod (1 - x_aj)."""
+
+    def covered(items: Sequence[int]) -> np.ndarray:
+        return 1 - np.prod([1 - topics[a] for a in items], axis=0) if len(items) else np.zeros(topics.shape[1])
+
+    return covered([*above, item]) - covered(above)
+
+
+class RidgeForm:
+    """O = ridge I + sum phi phi', w = O^-1 sum click phi, solved anew for every list."""
+
+    def __init__(
+        self, relevance: np.ndarray, topics: np.ndarray, gamma: float, ridge: float = 1.0, cascade: bool = True
+    ) -> None:
+        self.relevance, self.topics, self.gamma, self.cascade = relevance, topics, gamma, cascade
+        n = relevance.shape[1] + topics.shape[1]
+        self.precision, self.evidence = np.eye(n) * ridge, np.zeros(n)
+
+    def phi(self, item: int, above: Sequence[int]) -> np.ndarray:
+        return np.concatenate([topic_gain(self.topics, item, above), self.relevance[item]])
+
+    def score(self, item: int, above: Sequence[int]) -> float:
+        phi = self.phi(item, above)
+        inverse = np.linalg.inv(self.precision)
+        return float(phi @ inverse @ self.evidence + self.gamma * np.sqrt(phi @ inverse @ phi))
+
+    def update(self, ranking: Sequence[int], clicks: Sequence[int]) -> None:
+        for k, item in enumerate(ranking):
+            phi = self.phi(item, ranking[:k])
+            self.precision += np.outer(phi, phi)
+            self.evidence += clicks[k] * phi
+            if self.cascade and clicks[k]:
+                break
+
+
+class BlockForm:
+    """CascadeHybrid as the thesis writes it down: H, u, M, y, B."""
+
+    def __init__(self, relevance: np.ndarray, topics: np.ndarray, gamma: float) -> None:
+        self.relevance, self.topics, self.gamma = relevance, topics, gamma
+        d, m = topics.shape[1], relevance.shape[1]
+        self.H, self.u, self.M, self.y, self.B = np.eye(d), np.zeros(d), np.eye(m), np.zeros(m), np.zeros((d, m))
+
+    def score(self, item: int, above: Sequence[int]) -> float:
+        omega, z = topic_gain(self.topics, item, above), self.relevance[item]
+        h, m = np.linalg.inv(self.H), np.linalg.inv(self.M)
+        theta = h @ self.u
+        beta = m @ (self.y - self.B.T @ theta)
+        s = omega @ h @ omega - 2 * omega @ h @ self.B @ m @ z + z @ m @ z + z @ m @ self.B.T @ h @ self.B @ m @ z
+        return float(omega @ theta + z @ beta + self.gamma * np.sqrt(s))
+
+    def update(self, ranking: Sequence[int], clicks: Sequence[int]) -> None:
+        clicked = next((k for k, click in enumerate(clicks) if click), None)
+        seen = ranking if clicked is None else ranking[: clicked + 1]
+        m = np.linalg.inv(self.M)
+        self.H += self.B @ m @ self.B.T
+        self.u += self.B @ m @ self.y
+        for k, item in enumerate(seen):
+            omega, z = topic_gain(self.topics, item, ranking[:k]), self.relevance[item]
+            self.M += np.outer(z, z)
+            self.B += np.outer(omega, z)
+            self.H += np.outer(omega, omega)
+            if k == clicked:
+                self.y += z
+                self.u += omega
+        m = np.linalg.inv(self.M)
+        self.H -= self.B @ m @ self.B.T
+        self.u -= self.B @ m @ self.y
