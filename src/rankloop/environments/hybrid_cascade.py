@@ -288,7 +288,7 @@ class HybridCascade(ClickEnvironment):
             np.ones(len(self.theta)),
             np.array(self.attraction),
             self.optimal_rewards,
-            self._check_top(top),
+            min(self._check_top(top), len(self.optimal_rewards) - 1),
         )
 
     @property
