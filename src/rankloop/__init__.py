@@ -19,11 +19,15 @@ if TYPE_CHECKING:
         DriftingCascade,
         DriftingDependentClickModel,
         DriftingPositionBasedModel,
+        HybridCascade,
+        HybridClippingWarning,
         PositionBasedModel,
         PreferenceMatrix,
         click_problems,
     )
-    from rankloop.files import load
+    from rankloop.files import (
+        load,
+    )
     from rankloop.policies import (
         C2UCB,
         DTS,
@@ -55,7 +59,11 @@ if TYPE_CHECKING:
         Sparring,
         TopRank,
     )
-    from rankloop.simulation import Result, plot, simulate
+    from rankloop.simulation import (
+        Result,
+        plot,
+        simulate,
+    )
 
 __version__ = "0.1.0"
 
@@ -68,31 +76,33 @@ _HOME = {
         "DriftingCascade",
         "DriftingDependentClickModel",
         "DriftingPositionBasedModel",
+        "HybridCascade",
+        "HybridClippingWarning",
         "PositionBasedModel",
         "PreferenceMatrix",
         "click_problems",
     ],
     "rankloop.files": ["load"],
     "rankloop.policies": [
+        "BatchRank",
+        "BubbleRank",
         "C2UCB",
+        "CascadeDUCB",
         "CascadeHybrid",
         "CascadeHybridTS",
+        "CascadeKLUCB",
         "CascadeLSB",
         "CascadeLinTS",
         "CascadeLinUCB",
-        "FeaturePolicy",
-        "LSBGreedy",
-        "BatchRank",
-        "BubbleRank",
-        "CascadeDUCB",
-        "CascadeKLUCB",
         "CascadeSWUCB",
         "CascadeUCB1",
         "ClickPolicy",
         "DTS",
         "Duel",
         "DuelingPolicy",
+        "FeaturePolicy",
         "FixedRanking",
+        "LSBGreedy",
         "MergeDTS",
         "MergeRUCB",
         "REX3",
@@ -137,6 +147,8 @@ __all__ = [
     "DuelingPolicy",
     "FeaturePolicy",
     "FixedRanking",
+    "HybridCascade",
+    "HybridClippingWarning",
     "LSBGreedy",
     "MergeDTS",
     "MergeRUCB",

@@ -7,6 +7,7 @@ from rankloop.environments.dependent_click_model import DependentClickModel
 from rankloop.environments.drifting_cascade import DriftingCascade
 from rankloop.environments.drifting_dependent_click_model import DriftingDependentClickModel
 from rankloop.environments.drifting_position_based_model import DriftingPositionBasedModel
+from rankloop.environments.hybrid_cascade import HybridCascade, HybridClippingWarning
 from rankloop.environments.position_based_model import PositionBasedModel
 from rankloop.environments.preference_matrix import PreferenceMatrix
 
@@ -18,6 +19,8 @@ __all__ = [
     "DriftingCascade",
     "DriftingDependentClickModel",
     "DriftingPositionBasedModel",
+    "HybridCascade",
+    "HybridClippingWarning",
     "PositionBasedModel",
     "PreferenceMatrix",
     "click_problems",

@@ -28,6 +28,34 @@ def check_probabilities(name: str, given: Any, least: int = 1) -> Floats:
     return values
 
 
+def check_features(
+    name: str, given: Any, bounds: tuple[float, float] | None = None, width: int | None = None
+) -> Floats:
+    """A read-only copy of a matrix of numbers, one row an item; or, if `width` is given, of that many numbers.
+
+    An array that is already read-only is not copied: many users may share one.
+    """
+    kind = "a matrix of numbers with a row for each item" if width is None else f"a sequence of {width} numbers"
+    try:
+        values = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be {kind}, not {given!r}") from None
+    fits = values.ndim == 2 and values.size if width is None else values.shape == (width,)
+    if not fits:
+        raise ValueError(f"{name} must be {kind}, not of shape {values.shape}")
+    right = np.isfinite(values)
+    if bounds is not None:
+        right &= (values >= bounds[0]) & (values <= bounds[1])
+    if not right.all():
+        where = np.argwhere(~right)[0].tolist()
+        wanted = "be finite" if bounds is None else f"lie in [{bounds[0]:g}, {bounds[1]:g}]"
+        raise ValueError(f"{name}{where} = {values[tuple(where)]:g} must {wanted}")
+    if values.flags.writeable or values is not given or values.base is not None:
+        values = np.array(values)
+        values.flags.writeable = False
+    return values
+
+
 def check_list(ranking: Any, n_items: int, n_positions: int | None = None) -> npt.NDArray[np.int64]:
     """A list of distinct items, no longer than the positions that the model knows."""
     items = list(ranking) if isinstance(ranking, Sequence | np.ndarray) else None

@@ -1,0 +1,324 @@
+"""The hybrid cascade model: users who look for what is relevant and, the further down, for what is new."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankloop.environments.checks import Floats, check_features, check_list
+from rankloop.environments.click_environment import ClickEnvironment
+from rankloop.environments.hybrid_lists import find_best_list, find_greedy_list
+from rankloop.kernels import gains, inlined, regret, respond, step, uniform
+
+Integers = npt.NDArray[np.int64]
+
+LONGEST_LIST = 1000
+MOST_LISTS = 10**8
+"""How many lists are compared one by one at most; it takes about a second."""
+
+ROUNDING = 1e-9
+"""By how much attractions may miss [0, 1] and still count as within."""
+
+
+class HybridClippingWarning(UserWarning):
+    """Some attractions lie outside [0, 1] and are clipped, so that they are no longer linear in the features."""
+
+
+class HybridState(NamedTuple):
+    relevant: Floats  # trade_off z'beta of each item
+    begin: Integers  # where the topics of each item begin in the three arrays that follow
+    topic: Integers
+    coverage: Floats
+    worth: Floats  # what that coverage adds to the attraction where nothing above covers the topic
+    uncovered: Floats  # room to work in: how much of each topic the items above leave open
+    attraction: Floats
+    benchmark: Floats
+    top: int
+
+
+@inlined
+def _attract(environment: Any, item: int) -> float:
+    """The attraction of the next item of a list, before it is clipped; its topics are then covered."""
+    uncovered = environment.uncovered
+    attraction = environment.relevant[item]
+    for s in range(environment.begin[item], environment.begin[item + 1]):
+        topic = environment.topic[s]
+        attraction += environment.worth[s] * uncovered[topic]
+        uncovered[topic] *= 1.0 - environment.coverage[s]
+    return attraction
+
+
+@inlined
+def _uncover(uncovered: Any) -> None:
+    for j in range(len(uncovered)):
+        uncovered[j] = 1.0
+
+
+@step(respond, HybridState, counted=False)
+def _respond(environment: Any, rng: Any, items: Any, feedback: Any) -> None:
+    _uncover(environment.uncovered)
+    for k in range(len(items)):
+        feedback[k] = 0
+    for k in range(len(items)):
+        if uniform(rng) < _attract(environment, items[k]):
+            feedback[k] = 1
+            break
+
+
+@step(regret, HybridState, counted=False)
+def _regret(environment: Any, items: Any) -> Any:
+    _uncover(environment.uncovered)
+    n = min(len(items), environment.top)
+    unclicked = 1.0
+    for k in range(n):
+        unclicked *= 1.0 - min(max(_attract(environment, items[k]), 0.0), 1.0)
+    return environment.benchmark[n] - (1.0 - unclicked)
+
+
+@step(gains, HybridState)
+def _gains(environment: Any) -> Any:
+    return environment.attraction
+
+
+class Clipped(NamedTuple):
+    """How many items' attraction at the first position was below 0, and above 1, before it was clipped."""
+
+    below: int
+    above: int
+
+
+class Explained(NamedTuple):
+    """Why each item of a list attracts: arrays with one entry, or row, for each position.
+
+    Attributes
+    ----------
+    attraction
+        The probability of a click on the item once it is seen: `relevance + novelty`, clipped to [0, 1].
+    relevance
+        What its relevance contributes, `trade_off z'beta`.
+    novelty
+        What the topics contribute that it adds to the items above it, `(1 - trade_off) omega'theta`.
+    gain
+        How much of each topic it adds, `omega`.
+    """
+
+    attraction: Floats
+    relevance: Floats
+    novelty: Floats
+    gain: Floats
+
+
+class HybridCascade(ClickEnvironment):
+    """Users of the cascade model who want lists that are relevant and cover the topics they like.
+
+    They scan a list from the top, click the first item that attracts them, and leave. An item with relevance features z
+    and topic coverage x attracts with probability `trade_off z'beta + (1 - trade_off) omega'theta`, clipped to [0, 1],
+    where `omega = x * prod (1 - x_b)` over the items b above it is what it adds to each topic. The reward of a list is
+    the probability of a click. Regret is counted against the greedy list, since the best one cannot be found
+    efficiently.
+
+    Parameters
+    ----------
+    relevance
+        One row of relevance features z for each item.
+    topics
+        One row for each item: how much of each topic it covers, from 0 to 1.
+    beta
+        What the user thinks of each relevance feature.
+    theta
+        What the user thinks of each topic.
+    trade_off
+        The thesis' lambda, from 0 (only topics count) to 1 (only relevance counts).
+    name
+        What tables and plots call the problem.
+
+    Attributes
+    ----------
+    attraction
+        The attraction of each item at the first position.
+    clipped
+        How many of these were below 0, and above 1, before they were clipped; if there are any, a
+        `HybridClippingWarning` says so. At lower positions more items can be below 0.
+
+    Examples
+    --------
+    >>> users = HybridCascade([[1, 0], [1, 0], [0, 1]], [[0.8, 0], [0.9, 0], [0, 0.5]], [0.4, 0.3], [0.6, 0.4], 0.5)
+    >>> users.greedy_list(2), users.optimal_list(2)
+    ([1, 2], [1, 2])
+    >>> round(users.regret([0, 1]), 4)
+    0.0203
+    >>> why = users.explain([0, 1])
+    >>> why.relevance.round(3).tolist(), why.novelty.round(3).tolist()
+    ([0.2, 0.2], [0.24, 0.054])
+    >>> users.click([1, 2], seed=3)
+    [1, 0]
+
+    References
+    ----------
+    C. Li, H. Feng, M. de Rijke. Cascading Hybrid Bandits: Online Learning to Rank for Relevance and Diversity.
+    RecSys 2020.
+    """
+
+    def __init__(
+        self,
+        relevance: npt.ArrayLike,
+        topics: npt.ArrayLike,
+        beta: npt.ArrayLike,
+        theta: npt.ArrayLike,
+        trade_off: float,
+        *,
+        name: str = "hybrid CM",
+    ) -> None:
+        self.relevance = check_features("relevance", relevance)
+        self.topics = check_features("topics", topics, (0.0, 1.0))
+        if len(self.relevance) != len(self.topics):
+            raise ValueError(
+                f"relevance has {len(self.relevance)} rows and topics {len(self.topics)}: give one an item"
+            )
+        self.beta = check_features("beta", beta, width=self.relevance.shape[1])
+        self.theta = check_features("theta", theta, width=self.topics.shape[1])
+        number = isinstance(trade_off, int | float | np.integer | np.floating) and not isinstance(trade_off, bool)
+        if not number or not 0 <= trade_off <= 1:
+            raise ValueError(
+                f"trade_off must be a number from 0 (only topics) to 1 (only relevance), not {trade_off!r}"
+            )
+        self.trade_off = float(trade_off)
+        items, topic = np.nonzero(self.topics)
+        coverage = self.topics[items, topic]
+        self._relevant = self.trade_off * (self.relevance @ self.beta)
+        self._begin = np.searchsorted(items, np.arange(len(self.topics) + 1)).astype(np.int64)
+        self._topic = topic.astype(np.int64)
+        self._coverage = coverage
+        self._worth = (1.0 - self.trade_off) * coverage * self.theta[topic]
+        first = self._relevant + np.bincount(items, self._worth, len(self.topics))
+        super().__init__(np.clip(first, 0.0, 1.0), name)
+        self.n_positions = min(self.n_items, LONGEST_LIST)
+        self.clipped = Clipped(int((first < -ROUNDING).sum()), int((first > 1.0 + ROUNDING).sum()))
+        if any(self.clipped):
+            warnings.warn(
+                f"the attraction of {sum(self.clipped)} of {self.n_items} items at the first position is clipped to "
+                f"[0, 1]: {self.clipped.below} below 0, {self.clipped.above} above 1 (they run from {first.min():.3g} "
+                f"to {first.max():.3g})",
+                HybridClippingWarning,
+                stacklevel=2,
+            )
+
+    def explain(self, ranking: Any) -> Explained:
+        """The attraction of each item of a list, and what relevance and novelty contribute to it."""
+        items = check_list(ranking, self.n_items, self.n_positions)
+        covers = self.topics[items]
+        above = np.ones_like(covers)
+        np.cumprod(1.0 - covers[:-1], axis=0, out=above[1:])
+        gain = covers * above
+        relevance, novelty = self._relevant[items], (1.0 - self.trade_off) * (gain @ self.theta)
+        return Explained(np.clip(relevance + novelty, 0.0, 1.0), relevance, novelty, gain)
+
+    def reward(self, ranking: Any, top: int | None = None) -> float:
+        """The probability of a click on a list, or on its first `top` positions."""
+        return self._reward(self.explain(ranking).attraction[: self._check_top(top)])
+
+    def regret(self, ranking: Any, top: int | None = None) -> float:
+        """How much less reward the list has than the greedy list of its length, over the first `top` positions.
+
+        It is below 0 for lists that are better than the greedy one.
+        """
+        n = min(len(check_list(ranking, self.n_items, self.n_positions)), self._check_top(top))
+        return float(self.optimal_rewards[n]) - self.reward(ranking, top)
+
+    def greedy_list(self, n_positions: int) -> list[int]:
+        """The list that has, at each position, the item which attracts most below those above it.
+
+        Ties go to the item with the lower number.
+        """
+        rewards = np.zeros(self._check_length(n_positions))
+        return find_greedy_list(*self._sparse, np.ones(len(self.theta)), rewards).tolist()
+
+    def optimal_list(self, n_positions: int | None = None) -> list[int]:
+        """The best of all lists of that length, found by trying each; refused where there are more than 10^8."""
+        n = self._check_length(self.n_items if n_positions is None else n_positions)
+        n_lists = math.perm(self.n_items, n)
+        if n_lists > MOST_LISTS:
+            raise ValueError(
+                f"there are {_about(n_lists)} lists of {n} out of {self.n_items} items, too many to try them all (at "
+                f"most {_about(MOST_LISTS)}): use greedy_list"
+            )
+        return find_best_list(*self._sparse, np.ones((n + 1, len(self.theta))), n).tolist()
+
+    def eta(self, n_positions: int) -> float:
+        """The share of the best list's reward that the greedy list is certain to have, if no `theta` is negative.
+
+        It is `(1 - 1/e) max(1/K, 1 - (K - 1)/2 alpha)`, with `alpha` the largest attraction at the first position.
+        """
+        n = self._check_length(n_positions)
+        return (1.0 - 1.0 / math.e) * max(1.0 / n, 1.0 - (n - 1) / 2.0 * float(self.attraction.max()))
+
+    def scaled_regret(self, ranking: Any) -> float:
+        """The regret of the theorem, `eta` times the reward of the best list, less the reward of this one.
+
+        Where there are too many lists to find the best one, its reward is replaced by a bound on it, the reward it
+        would have if every item were as attractive as at the first position: the result is then an upper bound.
+        """
+        n = len(check_list(ranking, self.n_items, self.n_positions))
+        return self.eta(n) * self._most_reward(n) - self.reward(ranking) if n else 0.0
+
+    @cached_property
+    def optimal_rewards(self) -> Floats:
+        """What regret is counted against: the reward of the greedy list of each length, from 0 on."""
+        rewards = np.zeros(min(self.n_items, LONGEST_LIST))
+        find_greedy_list(*self._sparse, np.ones(len(self.theta)), rewards)
+        return np.concatenate([[0.0], rewards])
+
+    @property
+    def state(self) -> HybridState:
+        """What the compiled loop needs, with room to work in that no other thread uses."""
+        return self.state_at(None)
+
+    def state_at(self, top: int | None) -> HybridState:
+        """What the compiled loop needs to count regret over the first `top` positions (None: over all).
+
+        Each call gives it room of its own to work in: threads must not share one.
+        """
+        return HybridState(
+            *self._sparse,
+            np.ones(len(self.theta)),
+            np.array(self.attraction),
+            self.optimal_rewards,
+            min(self._check_top(top), len(self.optimal_rewards) - 1),
+        )
+
+    @property
+    def _sparse(self) -> tuple[Floats, Integers, Integers, Floats, Floats]:
+        return self._relevant, self._begin, self._topic, self._coverage, self._worth
+
+    def _reward(self, attraction: Floats) -> float:
+        return 1.0 - float(np.prod(1.0 - attraction))
+
+    def _most_reward(self, n: int) -> float:
+        """The reward of the best list of `n` items, or a bound on it."""
+        if n not in self._most_rewards:
+            if math.perm(self.n_items, n) <= MOST_LISTS:
+                self._most_rewards[n] = self.reward(self.optimal_list(n))
+            else:
+                liked = (1.0 - self.trade_off) * (self.topics @ np.maximum(self.theta, 0.0))
+                self._most_rewards[n] = self._reward(np.sort(np.clip(self._relevant + liked, 0.0, 1.0))[-n:])
+        return self._most_rewards[n]
+
+    @cached_property
+    def _most_rewards(self) -> dict[int, float]:
+        return {}
+
+    def _check_length(self, n_positions: Any) -> int:
+        most = min(self.n_items, LONGEST_LIST)
+        whole = isinstance(n_positions, int | np.integer) and not isinstance(n_positions, bool)
+        if not whole or not 1 <= n_positions <= most:
+            raise ValueError(f"n_positions must be a whole number from 1 to {most}, not {n_positions!r}")
+        return int(n_positions)
+
+
+def _about(number: int) -> str:
+    return f"{number:,}" if number < 10**7 else f"10^{len(str(number)) - 1}"

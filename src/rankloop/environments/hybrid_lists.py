@@ -1,0 +1,86 @@
+"""Searching for good lists under the hybrid cascade model, compiled.
+
+The model is given as sparse arrays: `relevant` is what relevance adds to the attraction of each item; the topics of
+item a stand from `begin[a]` to `begin[a + 1]` in `topic`, each with how much of it is covered and what that is worth.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rankloop.kernels import entry, inlined
+
+
+@inlined
+def _score(relevant: Any, begin: Any, topic: Any, worth: Any, uncovered: Any, item: int) -> float:
+    score = relevant[item]
+    for s in range(begin[item], begin[item + 1]):
+        score += worth[s] * uncovered[topic[s]]
+    return score
+
+
+@entry
+def find_greedy_list(
+    relevant: Any, begin: Any, topic: Any, coverage: Any, worth: Any, uncovered: Any, rewards: Any
+) -> Any:
+    """The greedy list with as many items as `rewards` has room for, and the reward after each of them."""
+    n_items = len(relevant)
+    ranking = np.zeros(len(rewards), np.int64)
+    left = np.arange(n_items)
+    unclicked = 1.0
+    for k in range(len(rewards)):
+        best = 0
+        highest = -np.inf
+        for i in range(n_items - k):
+            score = _score(relevant, begin, topic, worth, uncovered, left[i])
+            if score > highest or (score == highest and left[i] < left[best]):
+                highest = score
+                best = i
+        item = left[best]
+        left[best] = left[n_items - k - 1]
+        for s in range(begin[item], begin[item + 1]):
+            uncovered[topic[s]] *= 1.0 - coverage[s]
+        ranking[k] = item
+        unclicked *= 1.0 - min(max(highest, 0.0), 1.0)
+        rewards[k] = 1.0 - unclicked
+    return ranking
+
+
+@entry
+def find_best_list(relevant: Any, begin: Any, topic: Any, coverage: Any, worth: Any, uncovered: Any, n: int) -> Any:
+    """The best of all lists of `n` items, the first of them in lexicographic order; `uncovered` has n + 1 rows."""
+    n_items = len(relevant)
+    ranking = np.full(n, -1)
+    best = np.zeros(n, np.int64)
+    unclicked = np.ones(n + 1)
+    taken = np.zeros(n_items, np.bool_)
+    least = np.inf
+    k = 0
+    while k >= 0:
+        if ranking[k] >= 0:
+            taken[ranking[k]] = False
+        item = ranking[k] + 1
+        while item < n_items and taken[item]:
+            item += 1
+        if item == n_items:
+            ranking[k] = -1
+            k -= 1
+            continue
+        ranking[k] = item
+        score = _score(relevant, begin, topic, worth, uncovered[k], item)
+        unclicked[k + 1] = unclicked[k] * (1.0 - min(max(score, 0.0), 1.0))
+        if k == n - 1:
+            if unclicked[n] < least:
+                least = unclicked[n]
+                for j in range(n):
+                    best[j] = ranking[j]
+            continue
+        taken[item] = True
+        for j in range(uncovered.shape[1]):
+            uncovered[k + 1, j] = uncovered[k, j]
+        for s in range(begin[item], begin[item + 1]):
+            uncovered[k + 1, topic[s]] *= 1.0 - coverage[s]
+        k += 1
+    return best
