@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rankloop.policies import Policy, load_policy
+from rankloop.policies import Policy, Segments, load_policy
 from rankloop.simulation import Result
 from rankloop.storage import read_archive
 
 
-def load(path: str | Path) -> Policy | Result:
-    """Read a saved policy, which goes on bit for bit where it was saved, or a saved result.
+def load(path: str | Path) -> Policy | Segments | Result:
+    """Read a saved policy or saved segments, which go on bit for bit where they were saved, or a saved result.
 
     >>> import rankloop as rl, tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "policy.npz"
@@ -20,4 +20,6 @@ def load(path: str | Path) -> Policy | Result:
     True
     """
     header, _ = read_archive(path)
-    return Result.load(path) if header["rankloop"] == "result" else load_policy(path)
+    if header["rankloop"] == "result":
+        return Result.load(path)
+    return Segments.load(path) if header["rankloop"] == "segments" else load_policy(path)

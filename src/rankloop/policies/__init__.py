@@ -36,6 +36,7 @@ from rankloop.policies.features import (
     CascadeLSB,
     FeaturePolicy,
     LSBGreedy,
+    Segments,
 )
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "RankedEXP3",
     "Ranking",
     "SafetyReceipt",
+    "Segments",
     "SelfSparring",
     "Sparring",
     "TopRank",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -13,6 +14,7 @@ from rankloop.policies.base import choose_once, learn_once
 from rankloop.policies.checks import check_positive, is_index, is_number
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.features.catalogue import Catalogue, check_features, check_topics, new_catalogue
+from rankloop.policies.features.explanation import ExplainedItem, Explanation
 from rankloop.policies.features.greedy import Desk, fill_greedily, new_desk
 from rankloop.policies.features.ridge import Floats, Ridge, draw_weights, estimate, new_ridge, observe
 
@@ -101,6 +103,9 @@ class FeaturePolicy(ClickPolicy):
     gamma: float
     ridge: float
 
+    segment: str = ""
+    """Whose model this is, where there are several over one catalogue."""
+
     def __init__(
         self, relevance: Any, topics: Any, n_positions: int, gamma: float, ridge: float, seed: int | None
     ) -> None:
@@ -153,19 +158,21 @@ class FeaturePolicy(ClickPolicy):
 
     def update(self, ranking: Ranking, clicks: Sequence[int] | npt.NDArray[Any]) -> None:
         """Learn from the clicks on a list of this policy: 1 or 0 for each position."""
-        self._learn(*self._check_update(ranking, clicks))
+        self.learn(*self.check_update(ranking, clicks))
 
     def update_many(self, feedback: Iterable[tuple[Ranking, Sequence[int] | npt.NDArray[Any]]]) -> None:
         """Learn from many lists at once, each with its clicks; where one of them is refused, none is learned from."""
-        for checked in [self._check_update(ranking, clicks) for ranking, clicks in feedback]:
-            self._learn(*checked)
+        for checked in [self.check_update(ranking, clicks) for ranking, clicks in feedback]:
+            self.learn(*checked)
 
-    def _check_update(
+    def check_update(
         self, ranking: Ranking, clicks: Sequence[int] | npt.NDArray[Any]
     ) -> tuple[npt.NDArray[np.int64], Floats, npt.NDArray[np.uint8]]:
+        """What `learn` needs, or why it cannot be learned from."""
         return self._check_ranking(ranking), np.array(ranking.notes, np.float64), self._check_clicks(clicks)
 
-    def _learn(self, items: npt.NDArray[np.int64], notes: Floats, clicks: npt.NDArray[np.uint8]) -> None:
+    def learn(self, items: npt.NDArray[np.int64], notes: Floats, clicks: npt.NDArray[np.uint8]) -> None:
+        """Learn from what was checked."""
         state = self.state
         if len(notes):
             # A catalogue of this list alone, with the features of strangers that the list brought along.
@@ -179,6 +186,58 @@ class FeaturePolicy(ClickPolicy):
             items = np.arange(len(items))
         learn_once(state, items, np.zeros(0), clicks)
 
+    # -- explaining ----------------------------------------------------------------------------------------------
+
+    def explain(
+        self,
+        ranking: Sequence[int] | None = None,
+        *,
+        titles: Sequence[str] | None = None,
+        topics: Any = None,
+        topic_names: Sequence[str] | None = None,
+    ) -> Explanation:
+        """Why a list attracts, as far as the policy knows: as text if printed, and as a picture.
+
+        Parameters
+        ----------
+        ranking
+            Items of the catalogue; the best list if not given.
+        titles
+            What to call each item of the catalogue.
+        topics
+            How much of each topic each item covers, for a policy that was not told or was told something else.
+        topic_names
+            What to call the topics.
+        """
+        shown = self._check_items(self.best if ranking is None else ranking)
+        covering = self.topics_shown if topics is None else check_topics("topics", topics)
+        if len(covering) != self.n_items:
+            raise ValueError(f"topics has {len(covering)} rows, but there are {self.n_items} items")
+        names = [f"topic {j}" for j in range(covering.shape[1])] if topic_names is None else list(topic_names)
+        if len(names) != covering.shape[1]:
+            raise ValueError(f"there are {covering.shape[1]} topics, but {len(names)} names for them")
+        if titles is not None and len(titles) != self.n_items:
+            raise ValueError(f"there are {self.n_items} items, but {len(titles)} titles")
+        relevance, own_topics = self._features
+        remaining = np.ones(self._n_topics)
+        items = []
+        for item in shown.tolist():
+            omega = own_topics[item] * remaining
+            phi = np.concatenate([omega, relevance[item]])
+            relevant, novel = float(relevance[item] @ self.beta), float(omega @ self.theta)
+            width = self.gamma * math.sqrt(max(0.0, float(phi @ self.state.model.covariance @ phi)))
+            about = [names[j] for j in np.argsort(-covering[item], kind="stable") if covering[item, j] > 0]
+            title = f"item {item}" if titles is None else str(titles[item])
+            items.append(ExplainedItem(item, title, tuple(about), relevant + novel, relevant, novel, width))
+            remaining *= 1.0 - own_topics[item]
+        return Explanation(items, 1.0 - np.cumprod(1.0 - covering[shown], axis=0), names)
+
+    @property
+    def topics_shown(self) -> Floats:
+        """The topics that an explanation speaks of where it is given none."""
+        topics = self._features[1]
+        return topics if (topics >= 0).all() else np.zeros((self.n_items, 0))
+
     # -- the catalogue -------------------------------------------------------------------------------------------
 
     def _add(self, relevance: Any, topics: Any) -> list[int]:
@@ -191,6 +250,13 @@ class FeaturePolicy(ClickPolicy):
         self.n_items = len(eligible)
         self.state = self._state_with(new_catalogue(*self._features, eligible), self.state.rng, self.state.model)
         return list(range(first, self.n_items))
+
+    def adopt_catalogue(self, other: FeaturePolicy) -> None:
+        """Share the catalogue of another policy of this kind: this one's own with some items added."""
+        widths = other.state.widths.copy()  # bounds of a model that has seen nothing hold for any other
+        self.state = self.state._replace(catalogue=other.state.catalogue, desk=other.state.desk, widths=widths)
+        self._features = other._features
+        self.n_items = other.n_items
 
     def remove_items(self, items: Iterable[int]) -> None:
         """Show these items no more; clicks on lists that hold them are still learned from."""
@@ -255,6 +321,10 @@ class FeaturePolicy(ClickPolicy):
         policy = super().fresh(seed)
         policy.state.catalogue.eligible[:] = self.state.catalogue.eligible
         return policy
+
+    @property
+    def _tag(self) -> str:
+        return f"{self.identity}/{self.segment}" if self.segment else self.identity
 
     # -- checks --------------------------------------------------------------------------------------------------
 
