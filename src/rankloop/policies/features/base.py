@@ -230,7 +230,8 @@ class FeaturePolicy(ClickPolicy):
             title = f"item {item}" if titles is None else str(titles[item])
             items.append(ExplainedItem(item, title, tuple(about), relevant + novel, relevant, novel, width))
             remaining *= 1.0 - own_topics[item]
-        return Explanation(items, 1.0 - np.cumprod(1.0 - covering[shown], axis=0), names)
+        covered: Floats = 1.0 - np.cumprod(1.0 - covering[shown], axis=0)
+        return Explanation(items, covered, names)
 
     @property
     def topics_shown(self) -> Floats:

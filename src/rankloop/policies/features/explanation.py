@@ -40,7 +40,7 @@ class Explanation:
     >>> policy.update(rl.Ranking([0, 1], policy=policy.identity), clicks=[1, 0])
     >>> print(policy.explain([0, 1], titles=["Heat", "Brazil"], topic_names=["crime", "comedy"]))
        title   topics  attraction  relevance  novelty  uncertainty
-    1  Heat    crime         0.64       0.36     0.32        ±0.80
+    1  Heat    crime         0.64       0.36     0.29        ±0.80
     2  Brazil  comedy        0.00       0.00     0.00        ±1.12
     """
 
@@ -51,7 +51,7 @@ class Explanation:
         self.topic_names = list(topic_names)
 
     def __str__(self) -> str:
-        rows = [("", "title", "topics", "attraction", "relevance", "novelty", "uncertainty")]
+        rows: list[tuple[str, ...]] = [("", "title", "topics", "attraction", "relevance", "novelty", "uncertainty")]
         for position, item in enumerate(self.items, 1):
             numbers = (f"{value:.2f}" for value in (item.attraction, item.relevance, item.novelty))
             rows.append(
@@ -109,5 +109,5 @@ def plot_coverage(explanations: Mapping[str, Explanation], *, ink: str = "#33333
     bar = figure.colorbar(image, ax=axes.tolist(), fraction=0.04, pad=0.02)
     bar.set_label("covered down to here", fontsize=8, color=ink)
     bar.ax.tick_params(labelsize=8, length=0, colors=ink)
-    bar.outline.set_visible(False)  # type: ignore[operator]  # a spine, which the stubs call a float
+    bar.outline.set_visible(False)
     return figure

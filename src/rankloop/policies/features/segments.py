@@ -20,8 +20,8 @@ from rankloop.storage import read_archive, write_archive
 class Segments(Mapping[str, FeaturePolicy]):
     """Policies of one kind that share a catalogue, while each learns from its own users.
 
-    A segment begins when it is first asked for, knowing nothing. Lists remember their segment, so that clicks find their
-    way back. Items are added and removed for all segments at once, here.
+    A segment begins when it is first asked for, knowing nothing. Lists remember their segment, so that clicks find
+    their way back. Items are added and removed for all segments at once, here.
 
     Parameters
     ----------
