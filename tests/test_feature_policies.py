@@ -34,6 +34,8 @@ CASES = {
     "hybrid": (lambda **k: rl.CascadeHybrid(Z, X, 5, **k), Z, X, True),
     "linear": (lambda **k: rl.CascadeLinUCB(Z, 5, **k), Z, NOTHING, True),
     "linear full": (lambda **k: rl.CascadeLinUCB(DENSE, 5, **k), DENSE, NOTHING, True),
+    "linear full twin": (lambda **k: rl.CascadeLinUCBFull(Z, X, 5, **k), DENSE, NOTHING, True),
+    "topics full twin": (lambda **k: rl.CascadeLSBFull(Z, X, 5, **k), NOTHING, DENSE, True),
     "topics": (lambda **k: rl.CascadeLSB(X, 5, **k), NOTHING, X, True),
     "topics full": (lambda **k: rl.CascadeLSB(DENSE, 5, **k), NOTHING, DENSE, True),
     "lsb greedy": (lambda **k: rl.LSBGreedy(X, 5, **k), NOTHING, X, False),
@@ -276,6 +278,9 @@ NEGATIVE[2, 0] = -0.2
         (lambda: rl.CascadeHybrid(Z, WIDE, 5), r"topics\[2, 0\] = 1.2"),
         (lambda: rl.CascadeHybrid(Z, NEGATIVE, 5), r"topics\[2, 0\] = -0.2"),
         (lambda: rl.CascadeLSB(WIDE, 5), r"topics\[2, 0\] = 1.2"),
+        (lambda: rl.CascadeLSBFull(Z, NEGATIVE, 5), "topics must lie"),
+        (lambda: rl.CascadeLSBFull(2 * Z, X, 5), "relevance features are topics here"),
+        (lambda: rl.CascadeLinUCBFull(Z, NEGATIVE, 5), r"topics\[2, 0\] = -0.2"),
         (lambda: rl.CascadeHybrid(Z, X[:7], 5), "40 rows and topics 7"),
         (lambda: rl.CascadeHybrid(Z, X, 41), "more than the 40 items"),
         (lambda: rl.CascadeHybrid(Z[:0], X[:0], 1), "at least one item"),
@@ -339,3 +344,86 @@ def test_steps_count_no_references() -> None:
     before = [sys.getrefcount(array) for array in arrays]
     play(policy, 700)
     assert [sys.getrefcount(array) for array in arrays] == before
+
+
+@pytest.mark.parametrize("cls", [rl.CascadeLinUCBFull, rl.CascadeLSBFull])
+def test_full_twins_take_what_the_hybrid_takes(cls, tmp_path) -> None:
+    policy = cls(Z[:30], X[:30], 3, seed=1)
+    np.testing.assert_array_equal(policy.relevance, Z[:30])
+    np.testing.assert_array_equal(policy.topics, X[:30])
+    policy.add_items(Z[30:35], X[30:35])
+    policy.update(policy.rank([4], relevance=Z[35:], topics=X[35:]), [0, 1, 0])
+    policy.save(tmp_path / "policy.npz")
+    assert list(rl.load(tmp_path / "policy.npz").rank()) == list(policy.rank())
+    with pytest.raises(ValueError, match="4 columns, not 6"):
+        policy.add_items(X[:2], X[:2])
+
+
+def test_segments_learn_apart_over_one_catalogue(tmp_path) -> None:
+    segments = rl.Segments(rl.CascadeHybrid(Z[:30], X[:30], 3, seed=1))
+    alone = rl.CascadeHybrid(Z[:30], X[:30], 3, seed=1)
+    for t in range(20):
+        ranking = segments["alice"].rank()
+        clicks = [0, int(t % 2), 0]
+        segments.update(rl.Ranking.from_json(ranking.to_json()), clicks)
+        alone.update(rl.Ranking(ranking.items, policy=alone.identity), clicks)
+    np.testing.assert_array_equal(segments["alice"].theta, alone.theta)
+    assert not segments["bob"].theta.any()
+    assert segments.add_items(Z[30:], X[30:]) == list(range(30, 40))
+    segments.remove_items([0, 1])
+    for name in ("alice", "bob", "carol"):
+        assert segments[name].items == list(range(2, 40))
+        segments[name].rank(range(30, 40))
+    segments.update_many([(segments[name].rank(), [0, 0, 1]) for name in ("bob", "alice", "bob")])
+    waiting = segments["bob"].rank()
+    segments.save(tmp_path / "segments.npz")
+    loaded = rl.load(tmp_path / "segments.npz")
+    assert list(loaded) == ["alice", "bob", "carol"]
+    for each in (segments, loaded):
+        each.update(waiting, [1, 0, 0])
+    for name in segments:
+        assert_same_state(loaded[name].snapshot(), segments[name].snapshot())
+        assert list(loaded[name].rank()) == list(segments[name].rank())
+
+
+def test_segments_refuse_what_is_not_theirs() -> None:
+    policy = rl.CascadeLinUCB(Z, 3, seed=1)
+    segments = rl.Segments(policy)
+    before = segments["alice"].snapshot()
+    ranking = segments["alice"].rank()
+    with pytest.raises(ValueError, match="not a list of these segments"):
+        segments.update(policy.rank(), [0, 0, 0])
+    with pytest.raises(ValueError, match="not a list of this policy"):
+        segments["bob"].update(ranking, [0, 0, 0])
+    with pytest.raises(ValueError, match="positions"):
+        segments.update_many([(ranking, [1, 0, 0]), (ranking, [1])])
+    with pytest.raises(ValueError, match="named by a text"):
+        segments[3]
+    with pytest.raises(ValueError, match="ranks by features"):
+        rl.Segments(rl.CascadeUCB1(3, 2))
+    assert_same_state(segments["alice"].snapshot(), {**before, "rng": segments["alice"].snapshot()["rng"]})
+
+
+def test_an_explanation_adds_up() -> None:
+    policy = rl.CascadeHybrid(Z, X, 5, gamma=0.7, seed=1)
+    play(policy, 60)
+    explanation = policy.explain(titles=[f"film {a}" for a in range(40)], topic_names=list("abcdef"))
+    assert [item.item for item in explanation.items] == policy.best
+    above: list[int] = []
+    for k, item in enumerate(explanation.items):
+        omega = topic_gain(X, item.item, above)
+        phi = np.concatenate([omega, Z[item.item]])
+        assert item.relevance == pytest.approx(Z[item.item] @ policy.beta)
+        assert item.novelty == pytest.approx(omega @ policy.theta)
+        assert item.attraction == pytest.approx(item.relevance + item.novelty)
+        assert item.uncertainty == pytest.approx(0.7 * np.sqrt(phi @ policy.covariance @ phi))
+        assert len(item.topics) == (X[item.item] > 0).sum()
+        above.append(item.item)
+        np.testing.assert_allclose(explanation.covered[k], 1 - np.prod(1 - X[above], axis=0))
+    assert f"film {policy.best[0]}" in str(explanation)
+    assert len(explanation.plot("hybrid").axes) == 2
+    linear = rl.CascadeLinUCB(Z, 5, seed=1).explain([3, 1], topics=X, topic_names=list("abcdef"))
+    assert linear.items[0].novelty == 0
+    for wrong in ({"titles": ["x"]}, {"topic_names": ["x"]}, {"topics": X[:3]}):
+        with pytest.raises(ValueError, match=r"there are|rows"):
+            policy.explain(**wrong)

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
         CascadeKLUCB,
         CascadeLinTS,
         CascadeLinUCB,
+        CascadeLinUCBFull,
         CascadeLSB,
+        CascadeLSBFull,
         CascadeSWUCB,
         CascadeUCB1,
         ClickPolicy,
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
         Result,
         plot,
         simulate,
+        train,
     )
 
 __version__ = "0.1.0"
@@ -93,8 +96,10 @@ _HOME = {
         "CascadeHybridTS",
         "CascadeKLUCB",
         "CascadeLSB",
+        "CascadeLSBFull",
         "CascadeLinTS",
         "CascadeLinUCB",
+        "CascadeLinUCBFull",
         "CascadeSWUCB",
         "CascadeUCB1",
         "ClickPolicy",
@@ -116,7 +121,7 @@ _HOME = {
         "Sparring",
         "TopRank",
     ],
-    "rankloop.simulation": ["Result", "plot", "simulate"],
+    "rankloop.simulation": ["Result", "plot", "simulate", "train"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
@@ -133,8 +138,10 @@ __all__ = [
     "CascadeHybridTS",
     "CascadeKLUCB",
     "CascadeLSB",
+    "CascadeLSBFull",
     "CascadeLinTS",
     "CascadeLinUCB",
+    "CascadeLinUCBFull",
     "CascadeModel",
     "CascadeSWUCB",
     "CascadeUCB1",
@@ -167,6 +174,7 @@ __all__ = [
     "load",
     "plot",
     "simulate",
+    "train",
 ]
 
 

@@ -2,5 +2,6 @@
 
 from rankloop.simulation.result import Result, plot
 from rankloop.simulation.simulate import simulate
+from rankloop.simulation.training import train
 
-__all__ = ["Result", "plot", "simulate"]
+__all__ = ["Result", "plot", "simulate", "train"]

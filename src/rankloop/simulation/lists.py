@@ -42,7 +42,7 @@ def check_problem(policy: Any, environment: Any, top: int | None, initial: Seque
 def warm_up(policy: Any, environment: Any, top: int | None, initial: Sequence[int] | None) -> None:
     """Compile the loop before the clock and the threads start."""
     if isinstance(policy, ClickPolicy):
-        _Player(policy.fresh(0), environment, top, initial, stream(0)).play(0)
+        Player(policy.fresh(0), environment, top, initial, stream(0)).play(0)
 
 
 def play(
@@ -62,7 +62,7 @@ def play(
     """
     fresh = getattr(policy, "fresh", None)
     own: Any = fresh(int(stream(seed, run, 0)[0])) if callable(fresh) else copy.deepcopy(policy)
-    player = _Player(own, environment, top, initial, stream(seed, run, 1))
+    player = Player(own, environment, top, initial, stream(seed, run, 1))
     begin = time.perf_counter()
     names = [name for name in RECORDS if name != "violations" or player.limit < math.inf]
     records = {name: np.zeros(len(checkpoints)) for name in names}
@@ -77,7 +77,7 @@ def play(
     return Run(records=records, best=-1, failed=False, seconds=time.perf_counter() - begin)
 
 
-class _Player:
+class Player:
     """A policy, its users, and what has happened between them so far."""
 
     def __init__(

@@ -6,7 +6,9 @@ from rankloop.policies.features.cascade_hybrid import CascadeHybrid
 from rankloop.policies.features.cascade_hybrid_ts import CascadeHybridTS
 from rankloop.policies.features.cascade_lin_ts import CascadeLinTS
 from rankloop.policies.features.cascade_lin_ucb import CascadeLinUCB
+from rankloop.policies.features.cascade_lin_ucb_full import CascadeLinUCBFull
 from rankloop.policies.features.cascade_lsb import CascadeLSB
+from rankloop.policies.features.cascade_lsb_full import CascadeLSBFull
 from rankloop.policies.features.lsb_greedy import LSBGreedy
 from rankloop.policies.features.segments import Segments
 
@@ -15,8 +17,10 @@ __all__ = [
     "CascadeHybrid",
     "CascadeHybridTS",
     "CascadeLSB",
+    "CascadeLSBFull",
     "CascadeLinTS",
     "CascadeLinUCB",
+    "CascadeLinUCBFull",
     "FeaturePolicy",
     "LSBGreedy",
     "Segments",

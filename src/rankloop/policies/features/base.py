@@ -109,7 +109,9 @@ class FeaturePolicy(ClickPolicy):
     def __init__(
         self, relevance: Any, topics: Any, n_positions: int, gamma: float, ridge: float, seed: int | None
     ) -> None:
+        self._widths: tuple[int, int] | None = None
         self._features = self._check_new(relevance, topics)
+        self._widths = _n_columns(relevance), _n_columns(topics)
         super().__init__(len(self._features[0]), n_positions, seed)
         if not is_number(gamma) or not 0 <= gamma < np.inf:
             raise ValueError(f"gamma must be a number of at least 0, not {gamma!r}")
@@ -230,7 +232,7 @@ class FeaturePolicy(ClickPolicy):
             title = f"item {item}" if titles is None else str(titles[item])
             items.append(ExplainedItem(item, title, tuple(about), relevant + novel, relevant, novel, width))
             remaining *= 1.0 - own_topics[item]
-        covered: Floats = 1.0 - np.cumprod(1.0 - covering[shown], axis=0)
+        covered = np.asarray(1.0 - np.cumprod(1.0 - covering[shown], axis=0), np.float64)
         return Explanation(items, covered, names)
 
     @property
@@ -343,7 +345,7 @@ class FeaturePolicy(ClickPolicy):
         for name, given in named.items():
             if name is not None and np.shape(given)[:1] == (0,):
                 raise ValueError(f"{name} has no rows: there must be at least one item")
-        return self._check_rows(relevance, topics, None)
+        return self._check_rows(relevance, topics)
 
     def _check_given(self, relevance: Any, topics: Any) -> tuple[Floats, Floats]:
         """The features of items that are added or given with a call."""
@@ -354,24 +356,31 @@ class FeaturePolicy(ClickPolicy):
                 raise ValueError(f"{name} of the new items are missing: give {self._takes}")
         if relevance is None and topics is None:
             return np.zeros((0, self._n_relevance)), np.zeros((0, self._n_topics))
-        return self._check_rows(relevance, topics, (self._n_relevance, self._n_topics))
+        return self._check_rows(relevance, topics)
 
     @property
     def _takes(self) -> str:
         return " and ".join(name for name in self._names if name)
 
-    def _check_rows(self, relevance: Any, topics: Any, widths: tuple[int, int] | None) -> tuple[Floats, Floats]:
+    def _check_rows(self, relevance: Any, topics: Any) -> tuple[Floats, Floats]:
         z_name, x_name = self._names
-        z_width, x_width = widths or (None, None)
+        z_width, x_width = self._widths or (None, None)
         z = None if z_name is None else check_features(z_name, relevance, z_width)
         x = None if x_name is None else check_topics(x_name, topics, x_width, least=self._least_coverage)
         if z is not None and x is not None and len(z) != len(x):
             raise ValueError(f"{z_name} has {len(z)} rows and {x_name} {len(x)}: both need one for each item")
         n_items = len(z) if z is not None else len(x) if x is not None else 0
-        return (
-            np.zeros((n_items, 0)) if z is None else z,
-            np.zeros((n_items, 0)) if x is None else x,
-        )
+        return self._arrange(np.zeros((n_items, 0)) if z is None else z, np.zeros((n_items, 0)) if x is None else x)
+
+    def _split(self, side_by_side: Floats) -> tuple[Floats, Floats]:
+        """Relevance features and topics of a table that has the topics first."""
+        assert self._widths is not None
+        n_topics = self._widths[1]
+        return side_by_side[:, n_topics:], side_by_side[:, :n_topics]
+
+    def _arrange(self, relevance: Floats, topics: Floats) -> tuple[Floats, Floats]:
+        """What the model takes for relevance features and for topics of what it is given."""
+        return relevance, topics
 
     def _check_items(self, items: Iterable[int]) -> npt.NDArray[np.int64]:
         try:
@@ -411,6 +420,10 @@ class FeaturePolicy(ClickPolicy):
         if ((covered < self._least_coverage) | (covered > 1.0)).any():
             raise self._wrong_notes(ranking)
         return np.array(ranking.items, np.int64)
+
+
+def _n_columns(table: Any) -> int:
+    return 0 if table is None else int(np.shape(table)[1])
 
 
 def _stack(above: Sequence[Floats], below: Sequence[Floats]) -> tuple[Floats, Floats]:

@@ -80,6 +80,11 @@ class CascadeHybrid(FeaturePolicy):
         """The topics of the catalogue, those of items removed included."""
         return self._features[1]
 
+    @property
+    def topics_shown(self) -> Floats:
+        """The topics that an explanation speaks of where it is given none."""
+        return self.topics
+
     def rank(self, candidates: Iterable[int] | None = None, *, relevance: Any = None, topics: Any = None) -> Ranking:
         """The list to show next.
 

@@ -1,0 +1,66 @@
+"""CascadeLSBFull: CascadeLSB that is told the relevance features too."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankloop.policies.features.cascade_hybrid import CascadeHybrid
+from rankloop.policies.features.catalogue import SLACK
+from rankloop.policies.features.ridge import Floats
+
+
+class CascadeLSBFull(CascadeHybrid):
+    """CascadeLSB with relevance features as further topics: `CascadeLSB(np.hstack([topics, relevance]), ...)`.
+
+    It knows as much as CascadeHybrid, but takes relevance for something that a list can cover: a baseline of the
+    thesis. `theta` are the weights of the topics and, after them, of the relevance features.
+
+    Parameters
+    ----------
+    relevance
+        The relevance features of the items, one row each; each from -1 to 1.
+    topics
+        How much each item covers of each topic, from 0 to 1, one row each.
+    n_positions
+        How many items are shown.
+    gamma
+        How much to explore.
+    ridge
+        How many observations the belief that nothing matters is worth.
+    seed
+        Of the policy's own random numbers, which only break ties.
+
+    Examples
+    --------
+    >>> policy = CascadeLSBFull([[1, 0], [0, 1]], [[0.9, 0], [0, 0.9]], n_positions=1)
+    >>> for _ in range(100):
+    ...     ranking = policy.rank()
+    ...     policy.update(ranking, clicks=[int(ranking[0] == 1)])
+    >>> policy.best, policy.theta.shape
+    ([1], (4,))
+
+    References
+    ----------
+    C. Li, H. Feng, M. de Rijke. Cascading Hybrid Bandits: Online Learning to Rank for Relevance and Diversity.
+    RecSys 2020.
+    """
+
+    _least_coverage = -1.0
+
+    @property
+    def relevance(self) -> Floats:
+        """The relevance features of the catalogue, those of items removed included."""
+        return self._split(self._features[1])[0]
+
+    @property
+    def topics(self) -> Floats:
+        """The topics of the catalogue, those of items removed included."""
+        return self._split(self._features[1])[1]
+
+    def _arrange(self, relevance: Floats, topics: Floats) -> tuple[Floats, Floats]:
+        if (topics < 0).any():
+            raise ValueError(f"topics must lie in [0, 1], not be {topics.min():g}")
+        if (abs(relevance) > 1 + SLACK).any():
+            worst = relevance.flat[abs(relevance).argmax()]
+            raise ValueError(f"relevance features are topics here, so they must lie in [-1, 1], not be {worst:g}")
+        return np.zeros((len(topics), 0)), np.concatenate([topics, relevance.clip(-1.0, 1.0)], axis=1)
