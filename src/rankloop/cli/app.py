@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from rankloop import __version__
 from rankloop.cli import clicks
 from rankloop.cli.demo import demo
+from rankloop.cli.diversify import diversify
 from rankloop.cli.drift import drift
 from rankloop.cli.duel import duel
 from rankloop.cli.errors import Refused, suggestion
@@ -90,6 +91,6 @@ def _rankloop(
     """Optimise ranking systems online, as bandits."""
 
 
-for command in (duel, rerank, drift, preferences, policies, demo):
+for command in (duel, rerank, drift, diversify, preferences, policies, demo):
     app.command()(command)
 app.add_typer(clicks.app, name="clicks")

@@ -20,6 +20,9 @@ CHAPTER_2 = ("MergeDTS", "MergeRUCB", "DTS", "RMED1", "SelfSparring", "REX3")
 INSTEAD_OF_HORIZON = ("delta", "gamma", "window")
 """Parameters that policies otherwise set from the horizon."""
 
+FEATURES = {"relevance", "topics", "features"}
+"""Parameters of policies that rank by features."""
+
 MOST_RANKERS = 5000
 """A matrix of more takes gigabytes in each run."""
 
@@ -36,6 +39,17 @@ def whole(option: str, text: str, least: int) -> int:
     return exact
 
 
+def share(option: str, text: str) -> float:
+    """A number from 0 to 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise Refused(f"{option} must be a number from 0 to 1, not {text!r}")
+    return value
+
+
 def dueling_policies() -> dict[str, Callable[..., DuelingPolicy]]:
     """Every dueling policy there is, by name."""
     from rankloop.policies import DuelingPolicy
@@ -47,7 +61,19 @@ def click_policies() -> dict[str, Callable[..., ClickPolicy]]:
     """Every click policy there is, by name."""
     from rankloop.policies import ClickPolicy
 
-    return _policies(ClickPolicy)
+    others = {*feature_policies(), "FeaturePolicy"}
+    return {name: cls for name, cls in _policies(ClickPolicy).items() if name not in others}
+
+
+def feature_policies() -> dict[str, Callable[..., ClickPolicy]]:
+    """Every policy that ranks by features, by name."""
+    from rankloop.policies import ClickPolicy, FeaturePolicy
+
+    return {
+        name: cls
+        for name, cls in _policies(ClickPolicy).items()
+        if cls is not FeaturePolicy and not FEATURES.isdisjoint(inspect.signature(cls).parameters)
+    }
 
 
 def _policies(base: type[Any]) -> dict[str, Any]:
@@ -90,6 +116,36 @@ def make_click_policies(text: str, first: Any, n_positions: int, horizon: int) -
         "initial": "initial is production's order of a query: leave it out",
     }
     return _each_once(text, click_policies(), make, fixed)
+
+
+def make_feature_policies(text: str, first: Any, n_positions: int, horizon: int) -> list[Callable[[Any], ClickPolicy]]:
+    """Functions that make the policies of such a list for a user; `first` is one to try them on."""
+    from functools import partial
+
+    def make(cls: Callable[..., Any], parameters: dict[str, Any]) -> tuple[Policy, Any]:
+        maker = partial(_make_for_user, cls, parameters, n_positions, horizon)
+        return maker(first), maker
+
+    fixed = {
+        **dict.fromkeys(FEATURES, "features follow from the ratings: leave them out"),
+        "n_positions": "n_positions is the same for all policies: give --positions",
+    }
+    return _each_once(text, feature_policies(), make, fixed)
+
+
+def _make_for_user(
+    cls: Callable[..., Any], parameters: dict[str, Any], n_positions: int, horizon: int, problem: Any
+) -> ClickPolicy:
+    """A policy for one user, with the features that it takes."""
+    known: dict[str, Any] = {
+        "relevance": problem.relevance,
+        "topics": problem.topics,
+        "features": problem.relevance,
+        "n_positions": n_positions,
+        "horizon": horizon,
+    }
+    given = {name: known[name] for name in inspect.signature(cls).parameters if name in known}
+    return cls(**{**given, **parameters})
 
 
 def _make_for_query(

@@ -13,12 +13,13 @@ def policies() -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from rankloop.cli.arguments import click_policies, dueling_policies
+    from rankloop.cli.arguments import click_policies, dueling_policies, feature_policies
     from rankloop.cli.tables import console
 
     problems: dict[str, Mapping[str, Callable[..., Any]]] = {
         "Which of many rankers is best? (rankloop duel)": dueling_policies(),
         "Which items to show, in which order? (rankloop rerank, rankloop drift)": click_policies(),
+        "Which items, by their features and topics? (rankloop diversify)": feature_policies(),
     }
     for problem, known in problems.items():
         table = Table(title=problem, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)

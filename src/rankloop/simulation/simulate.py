@@ -147,7 +147,7 @@ def _blank(
     first = found[0]
     many = len(found) > 1
     setting = {
-        "policy": _name(first.policy, horizon),
+        "policy": policy_name(first.policy, horizon),
         "parameters": _parameters(first.policy),
         "environment": f"{len(found)} queries" if many else first.environment.name,
         "problem": digest(found),
@@ -179,7 +179,7 @@ def _brief(steps: npt.NDArray[np.int64]) -> str:
     return f"{len(steps)} from {steps[0]} to {steps[-1]}" if len(steps) else "none"
 
 
-def _name(policy: Any, horizon: int) -> str:
+def policy_name(policy: Any, horizon: int) -> str:
     """The policy as a user would write it, without what depends on the problem and what is left as it is by default."""
     name = type(policy).__name__
     if not isinstance(policy, Policy):

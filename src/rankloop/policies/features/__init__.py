@@ -9,6 +9,7 @@ from rankloop.policies.features.cascade_lin_ucb import CascadeLinUCB
 from rankloop.policies.features.cascade_lin_ucb_full import CascadeLinUCBFull
 from rankloop.policies.features.cascade_lsb import CascadeLSB
 from rankloop.policies.features.cascade_lsb_full import CascadeLSBFull
+from rankloop.policies.features.explanation import Explanation, plot_coverage
 from rankloop.policies.features.lsb_greedy import LSBGreedy
 from rankloop.policies.features.segments import Segments
 
@@ -21,7 +22,9 @@ __all__ = [
     "CascadeLinTS",
     "CascadeLinUCB",
     "CascadeLinUCBFull",
+    "Explanation",
     "FeaturePolicy",
     "LSBGreedy",
     "Segments",
+    "plot_coverage",
 ]

@@ -1,0 +1,137 @@
+"""`rankloop diversify`: which policy learns lists that are relevant and not redundant."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rankloop.cli.options import Out, Scale, Seed, Workers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rankloop.datasets import Ratings
+    from rankloop.environments import HybridProblem
+    from rankloop.policies import ClickPolicy
+
+CHAPTER_5 = "CascadeHybrid,CascadeLinUCB,CascadeLinUCBFull,CascadeLSB,CascadeLSBFull"
+"""The policies that the thesis compares in its chapter on relevance and diversity."""
+
+
+def diversify(
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[DATA]",
+            help="Ratings: MovieLens or Yahoo! Music R2, a folder or the archive as downloaded; a made-up catalogue if "
+            "not given.",
+            show_default=False,
+        ),
+    ] = None,
+    trade_off: Annotated[
+        str,
+        typer.Option("--lambda", metavar="X", help="What users want: from 0, diversity alone, to 1, relevance alone."),
+    ] = "0.5",
+    policies: Annotated[
+        str,
+        typer.Option(
+            help="Names with commas between them, parameters in brackets: 'CascadeHybrid(gamma=0.5)'; or all."
+        ),
+    ] = CHAPTER_5,
+    positions: Annotated[str, typer.Option(metavar="K", help="Positions of a list.")] = "10",
+    topics: Annotated[str, typer.Option(metavar="D", help="Take the D topics with most items.")] = "20",
+    users: Annotated[str, typer.Option(metavar="N", help="Simulated users; the thesis takes 500.")] = "10",
+    runs: Annotated[str, typer.Option(metavar="N", help="Runs of each policy for each user; the thesis: 2.")] = "1",
+    horizon: Annotated[str, typer.Option(metavar="N", help="Lists shown in a run; the thesis: 5e4.")] = "1e4",
+    workers: Workers = None,
+    out: Out = Path("diversify-results"),
+    seed: Seed = "0",
+    checkpoints: Annotated[str, typer.Option(metavar="N", help="Points of a curve, spread evenly.")] = "50",
+) -> None:
+    """Compare policies that rank by features before users who want relevance, diversity, or both.
+
+    Ends with a table and plots, and with the list that each policy has learned for the first user and why.
+
+    Runs are saved as they finish: the same command goes on where it was interrupted, and more runs or policies add to
+    what is there.
+    """
+    scale = Scale.read(horizon, runs, seed, checkpoints, workers)
+
+    from rankloop.cli.arguments import make_feature_policies, share, whole
+    from rankloop.cli.drift import evenly
+    from rankloop.cli.errors import refusing
+    from rankloop.cli.experiment import compare
+    from rankloop.environments import hybrid_problems
+
+    wanted = share("--lambda", trade_off)
+    n_positions, n_users = whole("--positions", positions, 1), whole("--users", users, 1)
+    ratings = read_data(data)
+    n_topics = whole("--topics", topics, 1)
+    if n_topics > len(ratings.genres):
+        print(f"{ratings.name} has {len(ratings.genres)} topics: all are taken, not {n_topics}", file=sys.stderr)
+        n_topics = len(ratings.genres)
+    with refusing():
+        problems = hybrid_problems(ratings, trade_off=wanted, n_topics=n_topics, n_users=n_users, seed=scale.seed)
+    if len(problems) < n_users:
+        print(f"{ratings.name} has {len(problems)} users to simulate, not {n_users}", file=sys.stderr)
+    players = make_feature_policies(policies, problems[0], n_positions, scale.horizon)
+    name = f"{ratings.name}, λ = {wanted:g}"
+    compare(
+        players,
+        problems,
+        scale,
+        out,
+        f"{name}: {n_positions} of {problems[0].n_items:,} items shown, {n_topics} topics, "
+        f"{len(problems)} user{'s' * (len(problems) != 1)}, {scale.horizon:,} lists a run",
+        problem="problem",
+        pictures={"regret.png": {"title": name, "log": False}},
+        checkpoints=evenly(scale.horizon, scale.checkpoints),
+    )
+    show_lists(players, problems[0], scale, out)
+
+
+def read_data(data: str | None) -> Ratings:
+    """The ratings of a file or folder, or made-up ones."""
+    from rankloop.cli.arguments import no_file
+    from rankloop.cli.errors import Refused, refusing
+    from rankloop.datasets import read_ratings, synthetic_ratings
+
+    if data is None:
+        return synthetic_ratings(name="made-up catalogue")
+    if not Path(data).exists():
+        raise Refused(no_file(data))
+    with refusing():
+        return read_ratings(data)
+
+
+def show_lists(
+    players: Sequence[Callable[[HybridProblem], ClickPolicy]], problem: HybridProblem, scale: Scale, out: Path
+) -> None:
+    """What each policy would show the user now, in the terminal and as files."""
+    from rankloop.cli.errors import refusing
+    from rankloop.policies.features import FeaturePolicy, plot_coverage
+    from rankloop.simulation import train
+    from rankloop.simulation.simulate import policy_name
+    from rankloop.storage import replacing
+
+    explained = {}
+    for player in players:
+        policy = train(player, problem, horizon=scale.horizon, seed=scale.seed)
+        if not isinstance(policy, FeaturePolicy):
+            continue
+        explained[policy_name(policy, scale.horizon)] = policy.explain(
+            titles=problem.titles, topics=problem.topics, topic_names=problem.topic_names
+        )
+    if not explained:
+        return
+    text = "\n\n".join(f"{label}\n{explanation}" for label, explanation in explained.items())
+    print(f"\nWhat {problem.environment.name} would be shown after {scale.horizon:,} lists:\n\n{text}\n")
+    with refusing("cannot write the lists"):
+        with replacing(out / "lists.txt") as file:
+            file.write(f"{text}\n".encode())
+        with replacing(out / "coverage.png") as file:
+            plot_coverage(explained).savefig(file, format="png", dpi=150)
+    print(f"Lists: {out / 'lists.txt'}, topics covered: {out / 'coverage.png'}")
