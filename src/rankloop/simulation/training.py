@@ -16,7 +16,7 @@ def train(policy: Any, environment: Any, *, horizon: int, seed: int = 0) -> Any:
     It is the policy that the first run of `simulate` with that seed ends with.
 
     >>> import rankloop as rl
-    >>> policy = rl.simulation.train(rl.CascadeUCB1(3, 1), rl.CascadeModel([0.1, 0.9, 0.2]), horizon=2000)
+    >>> policy = rl.train(rl.CascadeUCB1(3, 1), rl.CascadeModel([0.1, 0.9, 0.2]), horizon=2000)
     >>> policy.best
     [1]
     """
