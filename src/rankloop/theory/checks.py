@@ -10,12 +10,12 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 
-def check_steps(steps: npt.ArrayLike, least: float = 1) -> Floats:
+def check_steps(steps: npt.ArrayLike, least: float = 1, name: str = "steps") -> Floats:
     """One number of steps or many, each at least `least`."""
-    given = _numbers("steps", steps)
+    given = _numbers(name, steps)
     wrong = ~((given >= least) & np.isfinite(given))
     if wrong.any():
-        raise ValueError(f"steps must be numbers of at least {least:g}, not {given[wrong].flat[0]:g}")
+        raise ValueError(f"{name} must be numbers of at least {least:g}, not {given[wrong].flat[0]:g}")
     return given
 
 

@@ -31,7 +31,7 @@ def hybrid_gamma(horizon: npt.ArrayLike, *, n_features: int, n_positions: int, n
     >>> float(hybrid_gamma(50_000, n_features=30, n_positions=10).round(2))
     18.7
     """
-    given = check_steps(horizon)
+    given = check_steps(horizon, name="horizon")
     norm = check_between("norm", norm, 0, 1, closed=True)
     return np.sqrt(_log_determinant(given, n_features, n_positions) + 2 * np.log(given)) + norm
 

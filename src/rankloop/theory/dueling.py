@@ -51,6 +51,8 @@ def merge_dts_bound(
     given = check_steps(steps)
     n_arms = check_whole("n_arms", n_arms, 2)
     gap = check_between("gap", gap, 0, 0.5, closed=True)
+    if not 0.5 < alpha < math.inf:
+        raise ValueError(f"the bound of MergeDTS needs alpha above 1/2, not alpha = {alpha!r}")
     if check_whole("batch_size", batch_size, 2) < 4:
         raise ValueError(f"the bound of MergeDTS needs batches of at least 4 rankers, not batch_size = {batch_size}")
     log_time = np.logaddexp(np.log(given), _log_merge_constant(alpha, n_arms, epsilon))
@@ -75,7 +77,7 @@ def merge_dts_expected_bound(
     17402.8
     """
     given = check_steps(steps, least=2)
-    ends = given if horizon is None else check_steps(horizon, least=2)
+    ends = given if horizon is None else check_steps(horizon, least=2, name="horizon")
     if (given > ends).any():
         raise ValueError(f"the bound holds up to the horizon {horizon!r}, not after {given.max():g} steps")
     return 1 + merge_dts_bound(given, n_arms=n_arms, gap=gap, alpha=alpha, batch_size=batch_size, epsilon=1 / ends)
