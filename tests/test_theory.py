@@ -73,9 +73,9 @@ def test_drift_bounds_by_hand() -> None:
     ducb = 2 * 3 * 510 + 2 * 200 + 2 * 2 * 5 * 25 / (1 - kept) + 25 * 32 * 0.6 * math.log(100) / 0.5 / kept
     found = theory.cascade_ducb_bound(2500, gaps=[np.inf, 0.5], breakpoints=3, gamma=0.99, epsilon=0.6)
     assert found == pytest.approx(ducb)
-    divergence = 0.25 * math.log(0.5) + 0.75 * math.log(1.5)
-    lower = theory.drift_lower_bound(600, n_items=4, attraction=0.5, gap=0.25)
-    assert lower == pytest.approx(4 * 0.25 * 0.5 * math.sqrt(400 / divergence))
+    divergence = 0.2 * math.log(0.5) + 0.8 * math.log(0.8 / 0.6)
+    lower = theory.drift_lower_bound(600, n_items=4, attraction=0.4, gap=0.2)
+    assert lower == pytest.approx(4 * 0.2 * 0.6 * math.sqrt(400 / divergence))
 
 
 def test_gaps_of_drifting_items() -> None:
