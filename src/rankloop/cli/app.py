@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from rankloop import __version__
-from rankloop.cli import clicks
+from rankloop.cli import advise, bounds, clicks
 from rankloop.cli.demo import demo
 from rankloop.cli.diversify import diversify
 from rankloop.cli.drift import drift
@@ -94,3 +94,5 @@ def _rankloop(
 for command in (duel, rerank, drift, diversify, preferences, policies, demo):
     app.command()(command)
 app.add_typer(clicks.app, name="clicks")
+app.add_typer(bounds.app, name="bounds")
+app.add_typer(advise.app, name="advise")

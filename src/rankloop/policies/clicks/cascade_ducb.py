@@ -13,6 +13,7 @@ from rankloop.policies.checks import check_between, check_positive
 from rankloop.policies.clicks.base import ClickPolicy
 from rankloop.policies.clicks.cascading import Floats, highest_means, n_examined, show_largest
 from rankloop.policies.clicks.forgetting import check_schedule
+from rankloop.theory import best_discount
 
 GAMMA, WEIGHT, DISCOUNTED_TIME, LOG_TIME = range(4)
 LARGEST_WEIGHT = 2.0**300
@@ -168,7 +169,7 @@ class CascadeDUCB(ClickPolicy):
         if self.gamma is not None:
             first = max(self.gamma, SMALLEST_GAMMA)
         elif self.horizon is not None:
-            first = min(1 - math.sqrt((self.breakpoints or 1) / self.horizon) / 4, math.nextafter(1, 0))
+            first = best_discount(self.horizon, self.breakpoints or 1)
         else:
             first = 0.75
         self.state = CascadeDUCBState(

@@ -13,6 +13,7 @@ from rankloop.policies.checks import check_positive, check_whole
 from rankloop.policies.clicks.base import ClickPolicy
 from rankloop.policies.clicks.cascading import Floats, highest_means, n_examined, show_largest
 from rankloop.policies.clicks.forgetting import check_schedule
+from rankloop.theory import best_window
 
 LEARNED, WINDOW, NEWEST, OLDEST = range(4)
 LAST_DOUBLING = 27
@@ -114,10 +115,6 @@ def _settled(state: Any) -> Any:
     return False
 
 
-def _window_for(horizon: int, breakpoints: int = 1) -> int:
-    return max(1, math.ceil(2 * math.sqrt(horizon * math.log(horizon) / breakpoints)))
-
-
 class CascadeSWUCB(ClickPolicy):
     """Shows the items of the largest upper confidence bounds, learned from the last lists only.
 
@@ -186,9 +183,9 @@ class CascadeSWUCB(ClickPolicy):
         if self.window is not None:
             first = rows = self.window
         elif self.horizon is not None:
-            first = rows = _window_for(self.horizon, self.breakpoints or 1)
+            first = rows = best_window(self.horizon, self.breakpoints or 1)
         else:
-            first, rows = 1, _window_for(1 << LAST_DOUBLING)
+            first, rows = 1, best_window(1 << LAST_DOUBLING)
         self.state = CascadeSWUCBState(
             rng=self._rng,
             order=np.arange(self.n_items),

@@ -1,0 +1,235 @@
+"""`rankloop bounds`: what the thesis' theorems promise, in numbers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rankloop.cli.arguments import whole
+from rankloop.cli.errors import refusing
+
+app = typer.Typer(
+    no_args_is_help=True, help="What the theorems promise: bounds on regret, and the parameters that go with them."
+)
+
+Horizon = Annotated[str, typer.Option(metavar="N", help="Steps: duels, or lists shown.", show_default=False)]
+Alpha = Annotated[float, typer.Option(help="Of MergeDTS; the theorem needs more than 1/2.")]
+BatchSize = Annotated[str, typer.Option(metavar="N", help="Of MergeDTS; the theorem needs at least 4.")]
+
+
+@app.command()
+def merge_dts(
+    rankers: Annotated[str, typer.Option(metavar="N", help="How many there are.", show_default=False)],
+    gap: Annotated[float, typer.Option(help="The smallest |p - 1/2| of two rankers.", show_default=False)],
+    horizon: Horizon,
+    alpha: Alpha = 1.01,
+    batch_size: BatchSize = "4",
+) -> None:
+    """The regret of MergeDTS, with high probability and expected.
+
+    Example: rankloop bounds merge-dts --rankers 136 --gap 0.05 --horizon 1e8
+    """
+    n_arms, steps, size = (
+        whole("--rankers", rankers, 2),
+        whole("--horizon", horizon, 2),
+        whole("--batch-size", batch_size, 2),
+    )
+    _show(f"MergeDTS: {n_arms:,} rankers, {steps:,} duels", _merge_dts(n_arms, gap, steps, alpha, size))
+
+
+@app.command()
+def duel(
+    matrix: Annotated[
+        str,
+        typer.Argument(
+            metavar="MATRIX",
+            help="A preference matrix: a file (CSV, text, npy, npz), or cycle, cycle2 or features:136.",
+            show_default=False,
+        ),
+    ],
+    horizon: Horizon = "1e7",
+    alpha: Alpha = 1.01,
+    batch_size: BatchSize = "4",
+) -> None:
+    """The regret of MergeDTS on a preference matrix, and what no policy can do better than.
+
+    Example: rankloop bounds duel cycle --horizon 1e7
+    """
+    steps, size = whole("--horizon", horizon, 2), whole("--batch-size", batch_size, 2)
+
+    from rankloop.cli.arguments import read_matrix
+    from rankloop.theory import dueling_lower_bound, smallest_gap
+
+    problem = read_matrix(matrix)
+    with refusing(problem.name):
+        lower = float(dueling_lower_bound(steps, problem.preferences))
+        gap = smallest_gap(problem.preferences)
+    rows = [
+        ("smallest gap", f"{gap:.4g}"),
+        ("any consistent policy, as time goes on, at least", _number(lower)),
+        *_merge_dts(problem.n_arms, gap, steps, alpha, size),
+    ]
+    _show(f"{problem.name}: {problem.n_arms:,} rankers, {steps:,} duels", rows)
+
+
+@app.command()
+def bubble_rank(
+    items: Annotated[str, typer.Option(metavar="K", help="How many the list has.", show_default=False)],
+    gap: Annotated[float, typer.Option(help="The smallest difference of two items' attractions.", show_default=False)],
+    chi_min: Annotated[
+        float, typer.Option(help="How probable it is that the last position is looked at.", show_default=False)
+    ],
+    horizon: Horizon,
+    wrong_pairs: Annotated[
+        str,
+        typer.Option(metavar="N", help="Pairs of the production list in the wrong order, |V_0|.", show_default=False),
+    ],
+    chi_max: Annotated[float, typer.Option(help="How probable it is that the first position is looked at.")] = 1.0,
+) -> None:
+    """The regret of BubbleRank, and how safe it is.
+
+    Example: rankloop bounds bubble-rank --items 10 --gap 0.05 --chi-min 0.2 --wrong-pairs 5 --horizon 5e6
+    """
+    n_items, steps = whole("--items", items, 2), whole("--horizon", horizon, 2)
+    wrong = whole("--wrong-pairs", wrong_pairs, 0)
+
+    from rankloop.theory import bubble_rank_bound, safety_probability
+
+    with refusing():
+        bound = float(
+            bubble_rank_bound(
+                steps, n_items=n_items, initial_inversions=wrong, gap=gap, chi_min=chi_min, chi_max=chi_max
+            )
+        )
+        safe = float(safety_probability(steps, n_items=n_items))
+    rows = [
+        ("delta", f"{float(steps) ** -4:.3g}"),
+        ("pairs in the wrong order in any list, at most", f"{wrong + n_items / 2:g}"),
+        ("which holds for all lists with probability of at least", f"{safe:.10g}"),
+        ("expected regret, at most", _number(bound)),
+        *_trivial(bound, float(steps) * n_items, "K clicks a list"),
+    ]
+    _show(f"BubbleRank: {n_items:,} items, {wrong:,} pairs in the wrong order, {steps:,} lists", rows)
+
+
+@app.command()
+def drift(
+    items: Annotated[str, typer.Option(metavar="L", help="How many there are.", show_default=False)],
+    gap: Annotated[
+        float,
+        typer.Option(
+            help="The smallest difference in attraction to the items that should be shown.", show_default=False
+        ),
+    ],
+    breakpoints: Annotated[str, typer.Option(metavar="N", help="How often preferences change.", show_default=False)],
+    horizon: Horizon,
+    epsilon: Annotated[
+        float,
+        typer.Option(help="Of the policies: between 1/2, their default, which the theorems leave out, and 1."),
+    ] = 0.6,
+    gamma: Annotated[
+        float | None, typer.Option(help="Of CascadeDUCB.", show_default="from horizon and breakpoints")
+    ] = None,
+    window: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="Of CascadeSWUCB.", show_default="from horizon and breakpoints"),
+    ] = None,
+    attraction: Annotated[
+        float | None, typer.Option(help="Of good items, for the lower bound; half of the items are good there.")
+    ] = None,
+) -> None:
+    """The regret of CascadeDUCB and CascadeSWUCB, and what no policy can do better than.
+
+    Example: rankloop bounds drift --items 10 --gap 0.2 --breakpoints 10 --horizon 1e6 --attraction 0.5
+    """
+    n_items, steps = whole("--items", items, 2), whole("--horizon", horizon, 2)
+    changes = whole("--breakpoints", breakpoints, 1)
+    given = None if window is None else whole("--window", window, 2)
+
+    from rankloop.theory import best_discount, best_window, cascade_ducb_bound, cascade_swucb_bound, drift_lower_bound
+
+    with refusing():
+        tau = best_window(steps, changes) if given is None else given
+        discount = best_discount(steps, changes) if gamma is None else gamma
+        gaps = [gap] * n_items
+        ducb = float(cascade_ducb_bound(steps, gaps=gaps, breakpoints=changes, gamma=discount, epsilon=epsilon))
+        swucb = float(cascade_swucb_bound(steps, gaps=gaps, breakpoints=changes, window=tau, epsilon=epsilon))
+        rows = [
+            ("gamma of CascadeDUCB", f"{discount:.8g}"),
+            ("window of CascadeSWUCB", f"{tau:,}"),
+            ("CascadeDUCB, expected regret, at most", _number(ducb)),
+            ("CascadeSWUCB, expected regret, at most", _number(swucb)),
+        ]
+        if attraction is not None:
+            lower = float(drift_lower_bound(steps, n_items=n_items, attraction=attraction, gap=gap))
+            rows.append(("any policy on the hard problem, as time goes on, at least", _number(lower)))
+    rows += _trivial(min(ducb, swucb), float(steps), "1 click a list")
+    _show(f"Drift: {n_items:,} items, {changes:,} changes in {steps:,} lists, epsilon {epsilon:g}", rows)
+
+
+@app.command()
+def hybrid(
+    features: Annotated[
+        str, typer.Option(metavar="D", help="Features of relevance and topics together.", show_default=False)
+    ],
+    positions: Annotated[str, typer.Option(metavar="K", help="Positions of a list.", show_default=False)],
+    horizon: Horizon,
+    largest_attraction: Annotated[
+        float, typer.Option(help="Of any item, for eta, the greedy list's share of the best one's reward.")
+    ] = 1.0,
+) -> None:
+    """The scaled regret of CascadeHybrid, and the gamma it needs.
+
+    Example: rankloop bounds hybrid --features 30 --positions 10 --horizon 5e4
+    """
+    n_features, n_positions = whole("--features", features, 1), whole("--positions", positions, 1)
+    steps = whole("--horizon", horizon, 2)
+
+    from rankloop.theory import hybrid_bound, hybrid_eta, hybrid_gamma
+
+    with refusing():
+        eta = hybrid_eta(n_positions, largest_attraction)
+    bound = float(hybrid_bound(steps, n_features=n_features, n_positions=n_positions))
+    gamma = float(hybrid_gamma(steps, n_features=n_features, n_positions=n_positions))
+    rows = [
+        ("gamma, at least", f"{gamma:.4f}"),
+        ("eta", f"{eta:.4f}"),
+        ("expected regret against eta times the best list, at most", _number(bound)),
+        *_trivial(bound, eta * steps, "eta clicks a list"),
+    ]
+    _show(f"CascadeHybrid: {n_features:,} features, {n_positions:,} positions, {steps:,} lists", rows)
+
+
+def _merge_dts(n_arms: int, gap: float, steps: int, alpha: float, batch_size: int) -> list[tuple[str, str]]:
+    from rankloop.theory import merge_constant, merge_dts_bound
+
+    with refusing():
+        bound = float(
+            merge_dts_bound(steps, n_arms=n_arms, gap=gap, alpha=alpha, batch_size=batch_size, epsilon=1 / steps)
+        )
+        constant = merge_constant(alpha, n_arms, 1 / steps)
+    return [
+        ("alpha, batch size and C(1/horizon) of MergeDTS", f"{alpha:g}, {batch_size}, {_number(constant)}"),
+        (f"MergeDTS, with probability of at least 1 - {1 / steps:.3g}, less than", _number(bound)),
+        ("MergeDTS, expected, at most", _number(bound + 1)),
+        *_trivial(bound, steps / 2, "1/2 a duel"),
+    ]
+
+
+def _trivial(bound: float, largest: float, reason: str) -> list[tuple[str, str]]:
+    """What can be lost at all, where a bound says no more than that."""
+    if bound < largest:
+        return []
+    return [(f"but no more than {reason} can be lost: so far the bound says nothing", _number(largest))]
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}" if abs(value) >= 1e15 else f"{value:,.0f}" if abs(value) >= 100 else f"{value:.4g}"
+
+
+def _show(title: str, rows: list[tuple[str, str]]) -> None:
+    print(title)
+    width = max(len(label) for label, _ in rows)
+    for label, value in rows:
+        print(f"  {label:<{width}}  {value}")
