@@ -21,9 +21,11 @@ if TYPE_CHECKING:
         DriftingPositionBasedModel,
         HybridCascade,
         HybridClippingWarning,
+        HybridProblem,
         PositionBasedModel,
         PreferenceMatrix,
         click_problems,
+        hybrid_problems,
     )
     from rankloop.files import load
     from rankloop.policies import (
@@ -64,9 +66,11 @@ _HOME = {
         "DriftingPositionBasedModel",
         "HybridCascade",
         "HybridClippingWarning",
+        "HybridProblem",
         "PositionBasedModel",
         "PreferenceMatrix",
         "click_problems",
+        "hybrid_problems",
     ],
     "rankloop.files": ["load"],
     "rankloop.policies": [
@@ -120,6 +124,7 @@ __all__ = [
     "FixedRanking",
     "HybridCascade",
     "HybridClippingWarning",
+    "HybridProblem",
     "MergeDTS",
     "MergeRUCB",
     "PositionBasedModel",
@@ -131,6 +136,7 @@ __all__ = [
     "Sparring",
     "TopRank",
     "click_problems",
+    "hybrid_problems",
     "load",
     "plot",
     "simulate",
