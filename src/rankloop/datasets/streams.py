@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,19 +25,25 @@ def open_bytes(path: Path) -> IO[bytes]:
 def blocks_of_lines(path: Path, size: int = 1 << 20) -> Iterator[bytes]:
     """The file in blocks of whole lines, the last of which always ends with a newline."""
     with open_bytes(path) as file:
-        rest = b""
-        while True:
-            try:
-                block = file.read(size)
-            except (EOFError, OSError, zlib.error) as error:
-                raise ValueError(f"{path} is damaged: it cannot be unpacked to its end ({error})") from None
-            if not block:
-                break
-            end = block.rfind(b"\n") + 1
-            if end == 0:
-                rest += block
-                continue
-            yield rest + block[:end]
-            rest = block[end:]
-        if rest:
-            yield rest + b"\n"
+        for block in whole_lines(file, str(path), size):
+            yield block if block.endswith(b"\n") else block + b"\n"
+
+
+def whole_lines(file: IO[bytes], name: str, size: int = 1 << 20) -> Iterator[bytes]:
+    """An open file in blocks of whole lines; only the last may lack its newline, where the file does."""
+    rest = b""
+    while True:
+        try:
+            block = file.read(size)
+        except (EOFError, OSError, zlib.error, zipfile.BadZipFile) as error:
+            raise ValueError(f"{name} is damaged: it cannot be unpacked to its end ({error})") from None
+        if not block:
+            break
+        end = block.rfind(b"\n") + 1
+        if end == 0:
+            rest += block
+            continue
+        yield rest + block[:end]
+        rest = block[end:]
+    if rest:
+        yield rest

@@ -8,6 +8,7 @@ from rankloop.environments.drifting_cascade import DriftingCascade
 from rankloop.environments.drifting_dependent_click_model import DriftingDependentClickModel
 from rankloop.environments.drifting_position_based_model import DriftingPositionBasedModel
 from rankloop.environments.hybrid_cascade import HybridCascade, HybridClippingWarning
+from rankloop.environments.hybrid_users import HybridProblem, hybrid_problems
 from rankloop.environments.position_based_model import PositionBasedModel
 from rankloop.environments.preference_matrix import PreferenceMatrix
 
@@ -21,7 +22,9 @@ __all__ = [
     "DriftingPositionBasedModel",
     "HybridCascade",
     "HybridClippingWarning",
+    "HybridProblem",
     "PositionBasedModel",
     "PreferenceMatrix",
     "click_problems",
+    "hybrid_problems",
 ]

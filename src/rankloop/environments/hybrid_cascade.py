@@ -136,14 +136,16 @@ class HybridCascade(ClickEnvironment):
         The thesis' lambda, from 0 (only topics count) to 1 (only relevance counts).
     name
         What tables and plots call the problem.
+    warn
+        Whether to say, as a `HybridClippingWarning`, if attractions at the first position are clipped.
 
     Attributes
     ----------
     attraction
         The attraction of each item at the first position.
     clipped
-        How many of these were below 0, and above 1, before they were clipped; if there are any, a
-        `HybridClippingWarning` says so. At lower positions more items can be below 0.
+        How many of these were below 0, and above 1, before they were clipped. At lower positions, where items are less
+        novel, more of them can be below 0.
 
     Examples
     --------
@@ -173,6 +175,7 @@ class HybridCascade(ClickEnvironment):
         trade_off: float,
         *,
         name: str = "hybrid CM",
+        warn: bool = True,
     ) -> None:
         self.relevance = check_features("relevance", relevance)
         self.topics = check_features("topics", topics, (0.0, 1.0))
@@ -199,7 +202,7 @@ class HybridCascade(ClickEnvironment):
         super().__init__(np.clip(first, 0.0, 1.0), name)
         self.n_positions = min(self.n_items, LONGEST_LIST)
         self.clipped = Clipped(int((first < -ROUNDING).sum()), int((first > 1.0 + ROUNDING).sum()))
-        if any(self.clipped):
+        if warn and any(self.clipped):
             warnings.warn(
                 f"the attraction of {sum(self.clipped)} of {self.n_items} items at the first position is clipped to "
                 f"[0, 1]: {self.clipped.below} below 0, {self.clipped.above} above 1 (they run from {first.min():.3g} "

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.environments import ClickProblem, PreferenceMatrix
+from rankloop.environments import ClickProblem, HybridProblem, PreferenceMatrix
 from rankloop.simulation import duels, lists
 from rankloop.simulation.progress import Advance
 from rankloop.simulation.result import Run
@@ -62,8 +62,8 @@ class Problem:
 
 def problems(policy: Any, environment: Any, top: int | None, initial: Sequence[int] | None) -> list[Problem]:
     """The problems of a collection of environments, or the one of a single environment, checked."""
-    many = environment if isinstance(environment, list | tuple) and not isinstance(environment, ClickProblem) else None
-    found = [_problem(policy, each, top, initial) for each in ([environment] if many is None else many)]
+    single = isinstance(environment, ClickProblem | HybridProblem) or not isinstance(environment, list | tuple)
+    found = [_problem(policy, each, top, initial) for each in ([environment] if single else environment)]
     if not found:
         raise ValueError("there is no environment to simulate in: the collection is empty")
     for problem in found:
@@ -75,6 +75,8 @@ def _problem(policy: Any, environment: Any, top: int | None, initial: Sequence[i
     given = environment
     if isinstance(environment, ClickProblem):
         initial = environment.initial if initial is None else initial
+        environment = environment.environment
+    elif isinstance(environment, HybridProblem):
         environment = environment.environment
     if not (isinstance(environment, PreferenceMatrix) or hasattr(environment, "state_at")):
         raise ValueError(f"environment must be a PreferenceMatrix or users who click, not {environment!r}")
