@@ -100,7 +100,7 @@ def read_data(data: str | None) -> Ratings:
     from rankloop.datasets import read_ratings, synthetic_ratings
 
     if data is None:
-        return synthetic_ratings(name="made-up catalogue")
+        return synthetic_ratings()
     if not Path(data).exists():
         raise Refused(no_file(data))
     with refusing():
