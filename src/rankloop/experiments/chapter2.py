@@ -113,7 +113,7 @@ RUNNING_TIME = Experiment(
     For DTS and RMED1 among 700 rankers, and DTS among 220, the thesis extrapolated from shorter runs.""",
     panels=partial(_datasets, slow_on_yahoo=True),
     amounts={
-        "smoke": Amount(horizon=2 * 10**4, runs=3),
+        "smoke": Amount(horizon=10**4, runs=4),
         "laptop": Amount(horizon=3 * 10**5, runs=4),
         "paper": Amount(horizon=10**8, runs=50),
     },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -73,23 +73,31 @@ def with_inversions(n: int, inversions: int, draw: np.random.Generator) -> list[
     >>> with_inversions(4, 6, np.random.default_rng(0))
     [3, 2, 1, 0]
     """
-    ways = np.zeros((n + 1, inversions + 1))  # orders of the first m numbers with k inversions
-    ways[0, 0] = 1
-    for m in range(1, n + 1):
-        for k in range(inversions + 1):
-            ways[m, k] = ways[m - 1, max(0, k - m + 1) : k + 1].sum()
-    if not ways[n, inversions]:
+    ways = _orders(n, inversions)
+    if not ways[n][inversions]:
         raise ValueError(f"no order of {n} items has {inversions} inversions")
     left, jumps = inversions, []
     for m in range(n, 0, -1):  # the number m - 1 jumps over so many of those before it
-        choices = np.arange(min(m - 1, left) + 1)
-        weights = ways[m - 1, left - choices]
-        jumps.append(int(draw.choice(choices, p=weights / weights.sum())))
-        left -= jumps[-1]
+        nth = draw.integers(ways[m][left])
+        jump = 0
+        while nth >= ways[m - 1][left - jump]:
+            nth -= ways[m - 1][left - jump]
+            jump += 1
+        jumps.append(jump)
+        left -= jump
     order: list[int] = []
     for number, jump in enumerate(reversed(jumps)):
         order.insert(number - jump, number)
     return order
+
+
+@cache
+def _orders(n: int, inversions: int) -> list[list[int]]:
+    """How many orders of m numbers have k inversions, for all m up to n and k up to `inversions`."""
+    ways = [[1] + [0] * inversions]
+    for m in range(1, n + 1):
+        ways.append([sum(ways[-1][max(0, k - m + 1) : k + 1]) for k in range(inversions + 1)])
+    return ways
 
 
 def _examination(data: Data, amount: Amount) -> list[Panel]:

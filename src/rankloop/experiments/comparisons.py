@@ -25,11 +25,16 @@ class Undecidable(Exception):
     """Raised where results are missing that a claim needs, with the reason."""
 
 
-def judged_by(*comparisons: Comparison) -> Callable[[Outcome], Finding]:
-    """The test of a claim that makes these comparisons, all of them."""
+def judged_by(*comparisons: Comparison, not_before: int = 0) -> Callable[[Outcome], Finding]:
+    """The test of a claim that makes these comparisons, all of them.
+
+    Of the long run a short experiment says nothing, so with a horizon below `not_before` the claim is undecided.
+    """
 
     def test(outcome: Outcome) -> Finding:
         try:
+            if not outcome.panels:
+                raise Undecidable("there are no results at all")
             found = [evidence for comparison in comparisons for evidence in comparison(outcome)]
         except Undecidable as reason:
             return Finding("undecided", math.nan, math.nan, str(reason))
@@ -39,6 +44,8 @@ def judged_by(*comparisons: Comparison) -> Callable[[Outcome], Finding]:
             text += f" ({'worst' if said == 'fails' else 'weakest'} of {len(found)} comparisons)"
         if not all(_panel(outcome, name).source.real for evidence in found for name in evidence.panels):
             text += "; partly on stand-ins"
+        if outcome.amount.horizon < not_before:
+            said, text = "undecided", f"{text}; too early to judge before step {not_before:,}"
         return Finding(said, decisive.effect, decisive.error, text)
 
     return test
