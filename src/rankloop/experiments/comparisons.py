@@ -1,7 +1,6 @@
 """What claims are tested by: comparisons of an experiment's results, each giving evidence for or against.
 
-A comparison takes an outcome and returns evidence; `judged_by` makes a claim's test of several. Rows belong together by
-query where there are several, each row being the mean of its runs, else by run.
+A comparison takes an outcome and returns evidence; `judged_by` makes a claim's test of several.
 """
 
 from __future__ import annotations
@@ -13,16 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.environments import ClickProblem
-from rankloop.experiments.declare import Finding, Outcome, Panel
-from rankloop.experiments.statistics import LEAST, Evidence, Floats, above, below, rarer, verdict
-from rankloop.simulation.result import Run
+from rankloop.experiments.declare import Finding, Outcome
+from rankloop.experiments.readings import Undecidable, panel_named, sample, studied_values
+from rankloop.experiments.statistics import Evidence, Floats, above, below, rarer, verdict
 
 Comparison = Callable[[Outcome], list[Evidence]]
-
-
-class Undecidable(Exception):
-    """Raised where results are missing that a claim needs, with the reason."""
 
 
 def judged_by(*comparisons: Comparison, not_before: int = 0) -> Callable[[Outcome], Finding]:
@@ -42,66 +36,13 @@ def judged_by(*comparisons: Comparison, not_before: int = 0) -> Callable[[Outcom
         text = decisive.text
         if len(found) > 1:
             text += f" ({'worst' if said == 'fails' else 'weakest'} of {len(found)} comparisons)"
-        if not all(_panel(outcome, name).source.real for evidence in found for name in evidence.panels):
+        if not all(panel_named(outcome, name).source.real for evidence in found for name in evidence.panels):
             text += "; partly on stand-ins"
         if outcome.amount.horizon < not_before:
             said, text = "undecided", f"{text}; too early to judge before step {not_before:,}"
         return Finding(said, decisive.effect, decisive.error, text)
 
     return test
-
-
-def sample(outcome: Outcome, panel: str, player: str, record: str = "regret", at: float = 1.0) -> Floats:
-    """One number for each query, or each run of a single environment: what was recorded at a step.
-
-    `at` is a whole number of steps, or the share of the horizon as a fraction; 1.0 is the end. `seconds` and `failures`
-    are read as records too.
-    """
-    environment = _panel(outcome, panel).environment
-    many = isinstance(environment, list | tuple) and not isinstance(environment, ClickProblem)
-    n_problems = len(environment) if many else 1
-    expected = outcome.amount.runs * n_problems
-    result = outcome.results.get((panel, player))
-    present = 0 if result is None else sum(unit in result.finished for unit in range(expected))
-    if result is None or present < expected:
-        failed = next((f.error for f in outcome.failures if (f.panel, f.player) == (panel, player)), None)
-        why = "" if failed is None else f" ({failed})"
-        raise Undecidable(f"{expected - present} of {expected} runs of {player} in {panel} are missing{why}")
-    step = at if isinstance(at, int) else round(at * outcome.amount.horizon)
-    if step > outcome.amount.horizon:
-        raise Undecidable(f"looks at step {step:,}, beyond the {outcome.amount.horizon:,} of this scale")
-    where = np.flatnonzero(result.steps == step)
-    if not len(where):
-        raise Undecidable(f"nothing was recorded at step {step:,} of {player} in {panel}")
-    values = np.array([_value(result.finished[unit], record, int(where[0])) for unit in range(expected)])
-    if not np.isfinite(values).all():
-        raise Undecidable(f"{player} has no finite {record} in {panel}")
-    rows: Floats = values.reshape(-1, n_problems).mean(axis=0) if n_problems > 1 else values
-    if len(rows) < LEAST:
-        raise Undecidable(f"{len(rows)} {'queries' if n_problems > 1 else 'runs'} are too few to tell")
-    return rows
-
-
-def _value(run: Run, record: str, column: int) -> float:
-    if record == "seconds":
-        return run.seconds
-    if record == "failures":
-        return float(run.failed)
-    return float(run.records[record][column]) if record in run.records else math.nan
-
-
-def _panel(outcome: Outcome, name: str) -> Panel:
-    for panel in outcome.panels:
-        if panel.name == name:
-            return panel
-    raise Undecidable(f"there is no panel {name}")
-
-
-def _values(outcome: Outcome) -> Floats:
-    """The values of the studied parameter, one a panel."""
-    if len(outcome.panels) < 3:
-        raise Undecidable(f"{len(outcome.panels)} values of {outcome.experiment.parameter} are too few to tell")
-    return np.array([math.nan if panel.value is None else panel.value for panel in outcome.panels])
 
 
 def log_ratio(over: float, under: float) -> float:
@@ -303,7 +244,7 @@ def scales(
     """Which power of the number of rankers something follows, from one panel to a larger one."""
 
     def compare(outcome: Outcome) -> list[Evidence]:
-        sizes = [_panel(outcome, name).environment.n_arms for name in (small, large)]
+        sizes = [panel_named(outcome, name).environment.n_arms for name in (small, large)]
         reads = [Read(name, player, record=record) for name in (small, large)]
         return measured(
             f"power of the number of rankers that {record} of {player} follow, {sizes[0]} to {sizes[1]}",
@@ -350,7 +291,7 @@ def trend(player: str, *, rises: bool, record: str = "regret") -> Comparison:
     """
 
     def compare(outcome: Outcome) -> list[Evidence]:
-        x = np.log(_values(outcome))
+        x = np.log(studied_values(outcome))
         weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
         names = [panel.name for panel in outcome.panels]
         samples = [sample(outcome, name, player, record) for name in names]
@@ -375,7 +316,7 @@ def straight(player: str, *, bend: float) -> Comparison:
     """
 
     def compare(outcome: Outcome) -> list[Evidence]:
-        x = _values(outcome)
+        x = studied_values(outcome)
         width = float(x.max() - x.min())
         fit = np.linalg.pinv(np.vander((x - x.min()) / width, 3))  # coefficients of z², z and 1, z from 0 to 1
         names = [panel.name for panel in outcome.panels]
@@ -404,7 +345,7 @@ def steps_by(player: str, *, at_least: float, at_most: float) -> Comparison:
 
     def compare(outcome: Outcome) -> list[Evidence]:
         found = []
-        _values(outcome)
+        studied_values(outcome)
         for first, second in pairwise(panel.name for panel in outcome.panels):
             samples = [sample(outcome, name, player) for name in (first, second)]
             _positive(samples, f"regret of {player}")
