@@ -1,0 +1,213 @@
+"""Made-up outcomes of experiments: worlds in which the thesis is right, and worlds in which it is wrong."""
+
+# ruff: noqa: ARG005  all worlds share one signature
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from rankloop.experiments import chapter2
+from rankloop.experiments.catalogue import find
+from rankloop.experiments.data import Data
+from rankloop.experiments.declare import Amount, Experiment, Outcome, Panel
+from rankloop.simulation import Result
+from rankloop.simulation.result import Run
+
+World = Callable[[Panel, str, np.ndarray], dict[str, Any]]
+"""What a player gets in a panel at some shares of the horizon: records, and `seconds` and `failures` (their share)."""
+
+HORIZON = 10**7
+
+
+@cache
+def declared(name: str, runs: int, problems: int) -> tuple[Experiment, list[Panel]]:
+    [experiment] = find([name])
+    many = experiment.amounts["smoke"].problems is not None
+    amount = Amount(HORIZON, 1 if many else runs, problems if many else None)
+    experiment = dataclasses.replace(experiment, amounts={"smoke": amount})
+    return experiment, list(experiment.panels(Data(None), amount))
+
+
+def made_up(name: str, world: World, *, runs: int = 60, problems: int = 12, noise: float = 0.02) -> Outcome:
+    """An outcome in which every number is the world's, give or take some noise."""
+    experiment, panels = declared(name, runs, problems)
+    draw = np.random.default_rng(0)
+    results = {}
+    for panel in panels:
+        n_units = experiment.amounts["smoke"].runs * (
+            len(panel.environment) if isinstance(panel.environment, list) else 1
+        )
+        steps = np.array(panel.checkpoints)
+        for player in panel.players:
+            true = world(panel, player.label, steps / HORIZON)
+            seconds, failing = true.pop("seconds", 1.0), true.pop("failures", 0.0)
+            finished = {}
+            for unit in range(n_units):
+                luck = 1 + noise * draw.standard_normal()
+                lucks = luck + noise * draw.standard_normal(len(steps))
+                records = {
+                    key: value * (1 + 0.1 * (lucks - 1) if key == "ndcg" else lucks) for key, value in true.items()
+                }
+                finished[unit] = Run(records, best=0, failed=unit < failing * n_units, seconds=seconds * luck)
+            results[panel.name, player.label] = Result({"policy": player.label}, steps, finished)
+    return Outcome(experiment, "smoke", panels, results)
+
+
+def _large_scale(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    slow = 8000 if panel.name.startswith("Yahoo") else 11000
+    return {
+        "regret": {
+            "MergeDTS": 10000 * np.minimum(1, t / 0.03),
+            "MergeRUCB": 20000 * np.minimum(1, t / 0.03),
+            "DTS": 11000 * t**0.56,
+            "RMED1": 12000 * t**0.5,
+            "Self-Sparring": slow * t**0.56,
+            "REX3": 50000 * t,
+        }[player]
+    }
+
+
+def _large_scale_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    return {"regret": 30000 * t if player == "MergeDTS" else 5000 * np.minimum(1, t / 0.01)}
+
+
+def _noise(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    level = ("MSLR-Perfect", "MSLR-Navigational", "MSLR-Informational").index(panel.name)
+    return {"regret": (10000 * 1.3**level if player == "MergeDTS" else 15000 * 2.0**level) * t}
+
+
+def _noise_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    level = ("MSLR-Perfect", "MSLR-Navigational", "MSLR-Informational").index(panel.name)
+    return {"regret": (50000 * 2.0**level if player == "MergeDTS" else 10000) * t}
+
+
+def _cycle(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    hard = {"MergeDTS": 1000, "MergeRUCB": 900, "RMED1": 800, "DTS": 2000, "Self-Sparring": 10000, "REX3": 20000}
+    return {"regret": hard[player] if panel.name == "Cycle" else 1000 if player == "MergeDTS" else 2000}
+
+
+def _cycle_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    easy = {"MergeDTS": 1000, "RMED1": 3000 if panel.name == "Cycle" else 500}
+    return {"regret": easy.get(player, 500)}
+
+
+def _regret(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    return {
+        "regret": {
+            "BubbleRank": 10000 * t**0.7,
+            "BatchRank": 5000 * t**0.3,
+            "TopRank": 4000 * t**0.3,
+            "CascadeKL-UCB": 3000 * t if panel.name == "PBM" else 1000 * t**0.2,
+            "Production": 50000 * t,
+        }[player]
+    }
+
+
+def _regret_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    return {
+        "regret": {
+            "BubbleRank": 100 + 0 * t,
+            "BatchRank": 5000 * t,
+            "TopRank": 5000 * t,
+            "CascadeKL-UCB": 3000 * t ** (0.1 if panel.name == "PBM" else 0.9),
+            "Production": 50000 * t**0.1,
+        }[player]
+    }
+
+
+def _ndcg(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    first = 0.9 if player in ("BubbleRank", "Production") else 0.6
+    last = 0.9 if player == "Production" else 0.995
+    return {"ndcg": np.where(t < 0.1, first, last)}
+
+
+def _ndcg_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    return {"ndcg": np.where(t < 0.1, 0.5 if player == "BubbleRank" else 0.9, 0.8 if player == "BubbleRank" else 0.99)}
+
+
+def _drift(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    level = {"CascadeSWUCB": 2000, "CascadeDUCB": 2500}.get(player, 10000)
+    return {"regret": level * t ** (1.5 if player == "CascadeKL-UCB" else 1)}
+
+
+def _drift_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    level = {"CascadeSWUCB": 20000, "CascadeDUCB": 15000}.get(player, 1000)
+    return {"regret": level * t**0.3}
+
+
+def _single(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    epochs, within = np.divmod(t * 10, 1)
+    forgets = player in ("CascadeDUCB", "CascadeSWUCB")
+    return {"regret": 200 * (epochs + np.minimum(1, within / 0.4)) if forgets else 10000 * t}
+
+
+def _single_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    epochs, within = np.divmod(t * 10, 1)
+    forgets = player in ("CascadeDUCB", "CascadeSWUCB")
+    return {"regret": 200 * (epochs + within**3) if forgets else 10000 * t**0.3}
+
+
+def _wrong_pairs(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    return {"regret": (1000 + 100 * (panel.value or 0)) * t}
+
+
+def _wrong_pairs_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    return {"regret": (5000 - 100 * (panel.value or 0)) * t}
+
+
+RIGHT: dict[str, World] = {
+    "duels-large-scale": _large_scale,
+    "duels-running-time": lambda panel, player, t: {"regret": t, "seconds": chapter2.DAYS[panel.name][player]},
+    "duels-noise": _noise,
+    "duels-cycle": _cycle,
+    "duels-non-condorcet": lambda panel, player, t: {"regret": 1000 if player == "MergeDTS" else 2000},
+    "duels-alpha": lambda panel, player, t: {"regret": 9000 * panel.value, "failures": 0.3 * (1 - panel.value)},
+    "duels-batch-size": lambda panel, player, t: {"regret": 9000 * panel.value**-0.5},
+    "duels-c": lambda panel, player, t: {"regret": 9000 * panel.value**0.1},
+    "rerank-regret": _regret,
+    "rerank-violations": lambda panel, player, t: {
+        "violations": {"BubbleRank": 0, "CascadeKL-UCB": 25}.get(player, 70) * np.minimum(1, t / 1e-5)
+    },
+    "rerank-initial-cm": _wrong_pairs,
+    "rerank-initial-dcm": _wrong_pairs,
+    "rerank-initial-pbm": _wrong_pairs,
+    "rerank-examination": lambda panel, player, t: {"regret": 1000 / panel.value * t},
+    "rerank-ndcg": _ndcg,
+    "drift-regret": _drift,
+    "drift-single-queries": _single,
+}
+"""Worlds in which all claims are true."""
+
+WRONG: dict[str, World] = {
+    "duels-large-scale": _large_scale_not,
+    "duels-running-time": lambda panel, player, t: {
+        "regret": t,
+        "seconds": (panel.environment.n_arms / 136) ** 2 * 5 if player.startswith("Merge") else 1,
+    },
+    "duels-noise": _noise_not,
+    "duels-cycle": _cycle_not,
+    "duels-non-condorcet": lambda panel, player, t: {
+        "regret": 5000 if player == "MergeDTS" else 2000,
+        "failures": 0.5,
+    },
+    "duels-alpha": lambda panel, player, t: {"regret": 9000, "failures": 0.3 * panel.value},
+    "duels-batch-size": lambda panel, player, t: {"regret": 9000 * panel.value**0.5},
+    "duels-c": lambda panel, player, t: {"regret": 9000 * panel.value**-0.1},
+    "rerank-regret": _regret_not,
+    "rerank-violations": lambda panel, player, t: {
+        "violations": {"BubbleRank": 1, "CascadeKL-UCB": 10}.get(player, 5) * np.minimum(1, t / 1e-5)
+    },
+    "rerank-initial-cm": _wrong_pairs_not,
+    "rerank-initial-dcm": _wrong_pairs_not,
+    "rerank-initial-pbm": _wrong_pairs_not,
+    "rerank-examination": lambda panel, player, t: {"regret": 1000 * t},
+    "rerank-ndcg": _ndcg_not,
+    "drift-regret": _drift_not,
+    "drift-single-queries": _single_not,
+}
+"""Worlds in which no claim is true."""
