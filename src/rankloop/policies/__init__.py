@@ -36,6 +36,7 @@ from rankloop.policies.features import (
     CascadeLSB,
     FeaturePolicy,
     LSBGreedy,
+    RecurRank,
 )
 
 __all__ = [
@@ -66,6 +67,7 @@ __all__ = [
     "Policy",
     "RankedEXP3",
     "Ranking",
+    "RecurRank",
     "SafetyReceipt",
     "SelfSparring",
     "Sparring",

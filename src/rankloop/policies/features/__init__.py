@@ -8,6 +8,7 @@ from rankloop.policies.features.cascade_lin_ts import CascadeLinTS
 from rankloop.policies.features.cascade_lin_ucb import CascadeLinUCB
 from rankloop.policies.features.cascade_lsb import CascadeLSB
 from rankloop.policies.features.lsb_greedy import LSBGreedy
+from rankloop.policies.features.recur_rank import RecurRank
 
 __all__ = [
     "C2UCB",
@@ -18,4 +19,5 @@ __all__ = [
     "CascadeLinUCB",
     "FeaturePolicy",
     "LSBGreedy",
+    "RecurRank",
 ]
