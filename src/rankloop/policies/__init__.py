@@ -38,6 +38,7 @@ from rankloop.policies.features import (
     CascadeLSBFull,
     FeaturePolicy,
     LSBGreedy,
+    RecurRank,
     Segments,
 )
 
@@ -71,6 +72,7 @@ __all__ = [
     "Policy",
     "RankedEXP3",
     "Ranking",
+    "RecurRank",
     "SafetyReceipt",
     "Segments",
     "SelfSparring",

@@ -11,6 +11,7 @@ from rankloop.policies.features.cascade_lsb import CascadeLSB
 from rankloop.policies.features.cascade_lsb_full import CascadeLSBFull
 from rankloop.policies.features.explanation import Explanation, plot_coverage
 from rankloop.policies.features.lsb_greedy import LSBGreedy
+from rankloop.policies.features.recur_rank import RecurRank
 from rankloop.policies.features.segments import Segments
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Explanation",
     "FeaturePolicy",
     "LSBGreedy",
+    "RecurRank",
     "Segments",
     "plot_coverage",
 ]
