@@ -34,12 +34,12 @@ class Cluster(Executor):
         self._client.close()
 
 
-def connect(address: str, *, timeout: float = PATIENCE) -> Cluster:
+def connect(address: str, *, n_workers: int = 1, timeout: float = PATIENCE) -> Cluster:
     """An executor on the Dask cluster whose scheduler has this address, `tcp://10.0.0.1:8786` for example.
 
     A worker may be lost at any time: the scheduler gives its units to the others. Every worker needs rankloop in the
     same version, and, where policies of your own play, must be able to import their modules: install them there, or
-    start the workers with their folder in PYTHONPATH.
+    start the workers with their folder in PYTHONPATH. The connection is made once there are `n_workers` workers.
 
     Needs distributed: `pip install 'rankloop[dask]'`.
     """
@@ -52,8 +52,9 @@ def connect(address: str, *, timeout: float = PATIENCE) -> Cluster:
         client = distributed.Client(address, timeout=timeout)  # type: ignore[no-untyped-call, unused-ignore]
     except (OSError, TimeoutError, ValueError) as error:
         raise ValueError(f"no Dask scheduler answers at {address}: {error}") from None
-    cluster = Cluster(client)
-    if not cluster.n_workers:
+    try:
+        client.wait_for_workers(n_workers, timeout=timeout)
+    except TimeoutError:
         client.close()
-        raise ValueError(f"the Dask cluster at {address} has no workers: start some first")
-    return cluster
+        raise ValueError(f"the Dask cluster at {address} does not have {n_workers} workers: start some first") from None
+    return Cluster(client)

@@ -1,0 +1,102 @@
+"""What the runner of experiments costs beside the work, and what compiling in several processes gains.
+
+    python benchmarks/runner.py [--seconds 5] [--no-compiling]
+
+The same units are played in a plain loop and by the runner with one thread: planned, measured, sent out, collected and
+written to disk. What is compared is the processor's time, the best of three, so that neighbours on the machine hardly
+matter. Compiling is timed by the clock, in fresh processes with empty caches: pairs of policy and environment one after
+the other, and with the help of processes.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+import rankloop as rl
+from rankloop.experiments import Amount, Experiment, Panel, Player, Source, run_experiment
+from rankloop.simulation.problems import Problem
+
+ATTRACTION = np.linspace(0.9, 0.1, 10)
+POLICIES = {
+    "MergeDTS": (rl.MergeDTS(20), rl.PreferenceMatrix.cycle2()),
+    "CascadeUCB1": (rl.CascadeUCB1(10, 5), rl.CascadeModel(ATTRACTION)),
+}
+
+
+def cpu(function):
+    begin = time.process_time()
+    function()
+    return time.process_time() - begin
+
+
+def overhead(policy, environment, unit_seconds, seconds):
+    """The processor's time of the runner over that of a plain loop, and the time of a unit."""
+    problem = Problem(policy, environment)
+    problem.warm_up()
+    probe = problem.play(0, 0, np.array([20_000]), 20_000, lambda _steps: None).seconds / 20_000
+    horizon = max(64, round(unit_seconds / probe))
+    runs = max(4, round(seconds / unit_seconds))
+    steps = np.unique(np.geomspace(1, horizon, 60).round().astype(np.int64))
+    panels = [Panel("one", environment, Source("made up", False), [Player("one", policy)])]
+    experiment = Experiment("one", 2, "", "", "", lambda _d, _a: panels, {"smoke": Amount(horizon, runs)})
+
+    def plain():
+        for unit in range(runs):
+            problem.play(unit, 0, steps, horizon, lambda _steps: None)
+
+    def with_runner():
+        with tempfile.TemporaryDirectory() as folder:
+            assert len(run_experiment(experiment, "smoke", None, folder, workers=1).results) == 1
+
+    with_runner()
+    times = [(cpu(plain), cpu(with_runner)) for _ in range(3)]
+    loop, runner = (min(each) for each in zip(*times, strict=True))
+    return runner / loop, loop / runs
+
+
+COLD = """
+import sys, time
+import numpy as np
+import rankloop as rl
+from rankloop.experiments import Amount, Experiment, Panel, Player, Source, run_experiment
+attraction = np.linspace(0.9, 0.1, 10)
+users = [rl.CascadeModel(attraction), rl.PositionBasedModel(attraction, attraction)]
+policies = [rl.CascadeUCB1(10, 5), rl.BubbleRank(range(10)), rl.TopRank(10, 5, horizon=100), rl.CascadeKLUCB(10, 5)]
+panels = [Panel(str(i), each, Source("", False), [Player(str(p), p) for p in policies]) for i, each in enumerate(users)]
+experiment = Experiment("cold", 2, "", "", "", lambda _d, _a: panels, {"smoke": Amount(100, 1)})
+begin = time.perf_counter()
+assert len(run_experiment(experiment, "smoke", None, sys.argv[1], workers=int(sys.argv[2])).results) == 8
+print(time.perf_counter() - begin)
+"""
+
+
+def cold(workers):
+    """Seconds until 8 pairs are compiled and played, in a fresh process with an empty cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "RANKLOOP_CACHE_DIR": f"{folder}/cache"}
+        command = [sys.executable, "-c", COLD, f"{folder}/out", str(workers)]
+        return float(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=5.0, help="of work in each comparison")
+    parser.add_argument("--no-compiling", action="store_true")
+    options = parser.parse_args()
+    print(f"{'policy':12} {'a unit':>10} {'runner / plain loop':>20}")
+    for name, (policy, environment) in POLICIES.items():
+        for unit_seconds in (0.001, 0.01, 0.1):
+            ratio, took = overhead(policy, environment, unit_seconds, options.seconds)
+            print(f"{name:12} {took * 1e3:7.2f} ms {ratio:20.3f}", flush=True)
+    if not options.no_compiling:
+        alone, helped = cold(1), cold(2)
+        print(f"compiling 8 pairs: {alone:.0f} s in one process, {helped:.0f} s with two more: {alone / helped:.2f} x")
+
+
+if __name__ == "__main__":
+    main()
