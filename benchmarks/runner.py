@@ -1,11 +1,12 @@
 """What the runner of experiments costs beside the work, and what compiling in several processes gains.
 
-    python benchmarks/runner.py [--seconds 5] [--no-compiling]
+    python benchmarks/runner.py [--seconds 2] [--no-compiling]
 
-The same units are played in a plain loop and by the runner with one thread: planned, measured, sent out, collected and
-written to disk. What is compared is the processor's time, the best of three, so that neighbours on the machine hardly
-matter. Compiling is timed by the clock, in fresh processes with empty caches: pairs of policy and environment one after
-the other, and with the help of processes.
+The runner plays units in one thread and does all else in another: it plans, measures, sends out, collects and writes to
+disk. Its share is that thread's part of the processor's time. For comparison the same units are played in a plain loop,
+the best of three each, also by the processor's time; neighbours on the machine disturb that more. Compiling is timed by
+the clock, in fresh processes with empty caches: pairs of policy and environment one after the other, and with the help
+of processes.
 """
 
 import argparse
@@ -29,13 +30,14 @@ POLICIES = {
 
 
 def cpu(function):
-    begin = time.process_time()
+    """The processor's time of all threads, and of this one."""
+    begin = time.process_time(), time.thread_time()
     function()
-    return time.process_time() - begin
+    return time.process_time() - begin[0], time.thread_time() - begin[1]
 
 
 def overhead(policy, environment, unit_seconds, seconds):
-    """The processor's time of the runner over that of a plain loop, and the time of a unit."""
+    """The runner's share, its time over that of a plain loop, and the time of a unit."""
     problem = Problem(policy, environment)
     problem.warm_up()
     probe = problem.play(0, 0, np.array([20_000]), 20_000, lambda _steps: None).seconds / 20_000
@@ -54,9 +56,9 @@ def overhead(policy, environment, unit_seconds, seconds):
             assert len(run_experiment(experiment, "smoke", None, folder, workers=1).results) == 1
 
     with_runner()
-    times = [(cpu(plain), cpu(with_runner)) for _ in range(3)]
-    loop, runner = (min(each) for each in zip(*times, strict=True))
-    return runner / loop, loop / runs
+    times = [(cpu(plain)[0], *cpu(with_runner)) for _ in range(3)]
+    loop, runner, own = (min(each) for each in zip(*times, strict=True))
+    return own / runner, runner / loop, loop / runs
 
 
 COLD = """
@@ -85,14 +87,14 @@ def cold(workers):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--seconds", type=float, default=5.0, help="of work in each comparison")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of work in each comparison")
     parser.add_argument("--no-compiling", action="store_true")
     options = parser.parse_args()
-    print(f"{'policy':12} {'a unit':>10} {'runner / plain loop':>20}")
+    print(f"{'policy':12} {'a unit':>10} {'share of the runner':>20} {'runner / plain loop':>20}")
     for name, (policy, environment) in POLICIES.items():
         for unit_seconds in (0.001, 0.01, 0.1):
-            ratio, took = overhead(policy, environment, unit_seconds, options.seconds)
-            print(f"{name:12} {took * 1e3:7.2f} ms {ratio:20.3f}", flush=True)
+            share, ratio, took = overhead(policy, environment, unit_seconds, options.seconds)
+            print(f"{name:12} {took * 1e3:7.2f} ms {share:20.1%} {ratio:20.3f}", flush=True)
     if not options.no_compiling:
         alone, helped = cold(1), cold(2)
         print(f"compiling 8 pairs: {alone:.0f} s in one process, {helped:.0f} s with two more: {alone / helped:.2f} x")

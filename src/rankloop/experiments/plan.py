@@ -26,8 +26,8 @@ ERRAND_SECONDS = 0.25
 MOST_UNITS = 256
 """In one errand."""
 
-PROBE_SECONDS = 0.02
-"""How long a policy plays to see how long a step takes."""
+PROBE_SECONDS = 0.003
+"""How long a policy plays at least to see how long a step takes; there can be hundreds of curves."""
 
 
 @dataclass
