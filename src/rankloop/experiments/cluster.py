@@ -20,8 +20,11 @@ class Cluster(Executor):
 
     @property
     def n_workers(self) -> int:
-        """How many units the cluster can play at once, now: workers come and go."""
-        return sum(self._client.nthreads().values())
+        """How many units the cluster can play at once, now: workers come and go; 0 where it does not answer."""
+        try:
+            return sum(self._client.nthreads().values())
+        except OSError:
+            return 0
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run a function on some worker; where that worker is lost, on another."""

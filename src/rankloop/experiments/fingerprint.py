@@ -6,12 +6,11 @@ import functools
 import hashlib
 import inspect
 import json
-import marshal
 import pickle
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -76,7 +75,7 @@ def describe(value: Any) -> bytes:
         return b"partial " + _joined([describe(part) for part in (value.func, value.args, value.keywords)])
     if isinstance(value, type) or inspect.isroutine(value):
         name = f"{value.__module__}:{value.__qualname__} ".encode()
-        return name + (marshal.dumps(value.__code__) if inspect.isfunction(value) else b"")
+        return name + (_code(value.__code__) if inspect.isfunction(value) else b"")
     if type(value).__module__.partition(".")[0] not in ("numpy", "random") and hasattr(value, "__dict__"):
         return f"{type(value).__module__}:{type(value).__qualname__} ".encode() + describe(vars(value))
     return pickle.dumps(value, protocol=4)  # generators of random numbers, dates and the like
@@ -96,7 +95,12 @@ def _sources(cls: type) -> list[bytes]:
         if _package(base.__module__) == _package(cls.__module__) or not base.__module__.startswith("rankloop."):
             _read(sys.modules.get(base.__module__), seen)
     code = [value.__code__ for value in vars(cls).values() if inspect.isfunction(value)]
-    return [*seen.values()] or [marshal.dumps(each) for each in code]  # what was typed in has no file
+    return [*seen.values()] or [_code(each) for each in code]  # what was typed in has no file
+
+
+def _code(code: CodeType) -> bytes:
+    constants = [_code(each) if isinstance(each, CodeType) else describe(each) for each in code.co_consts]
+    return _joined([code.co_code, describe(code.co_names), *constants])
 
 
 def _read(module: ModuleType | None, seen: dict[str, bytes]) -> None:

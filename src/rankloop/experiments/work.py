@@ -200,8 +200,8 @@ class Work:
         try:
             played = future.result()
         except (Exception, CancelledError) as error:
-            if isinstance(error, CancelledError) and flight.pulse.stopping:
-                return
+            if flight.pulse.stopping:
+                return  # given up
             played = [Played(unit, None, explain(error)) for unit in flight.errand.units]
         except KeyboardInterrupt:  # the terminal sends it to worker processes as well
             self.stopping = True
