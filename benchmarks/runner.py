@@ -62,7 +62,7 @@ def overhead(policy, environment, unit_seconds, seconds):
 
 
 COLD = """
-import sys, time
+import resource, sys, time
 import numpy as np
 import rankloop as rl
 from rankloop.experiments import Amount, Experiment, Panel, Player, Source, run_experiment
@@ -73,16 +73,21 @@ panels = [Panel(str(i), each, Source("", False), [Player(str(p), p) for p in pol
 experiment = Experiment("cold", 2, "", "", "", lambda _d, _a: panels, {"smoke": Amount(100, 1)})
 begin = time.perf_counter()
 assert len(run_experiment(experiment, "smoke", None, sys.argv[1], workers=int(sys.argv[2])).results) == 8
-print(time.perf_counter() - begin)
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+print(time.perf_counter() - begin, *(each.ru_utime + each.ru_stime for each in used))
 """
 
 
 def cold(workers):
-    """Seconds until 8 pairs are compiled and played, in a fresh process with an empty cache."""
+    """Seconds until 8 pairs are compiled and played, in a fresh process with an empty cache.
+
+    By the clock, and of the processor in that process and in its helpers.
+    """
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "RANKLOOP_CACHE_DIR": f"{folder}/cache"}
         command = [sys.executable, "-c", COLD, f"{folder}/out", str(workers)]
-        return float(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout)
+        ran = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+        return tuple(map(float, ran.stdout.split()))
 
 
 def main():
@@ -97,7 +102,8 @@ def main():
             print(f"{name:12} {took * 1e3:7.2f} ms {share:20.1%} {ratio:20.3f}", flush=True)
     if not options.no_compiling:
         alone, helped = cold(1), cold(2)
-        print(f"compiling 8 pairs: {alone:.0f} s in one process, {helped:.0f} s with two more: {alone / helped:.2f} x")
+        print(f"compiling 8 pairs: {alone[0]:.0f} s in one process, {helped[0]:.0f} s with two helpers")
+        print(f"  of the processor: {alone[1]:.0f} s, {helped[1]:.0f} s and {helped[2] / 2:.0f} s in each helper")
 
 
 if __name__ == "__main__":

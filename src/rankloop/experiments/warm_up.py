@@ -61,20 +61,24 @@ def warm_up(
     tell(done)
     if len(cold) <= FEW or workers < 2:
         return
-    waiting: queue.SimpleQueue[tuple[str, Problem]] = queue.SimpleQueue()
-    for item in cold.items():
-        waiting.put(item)
-    ended: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-    helpers = [_Helper(waiting, ended, directory) for _ in range(min(workers, len(cold)))]
+    # A policy's second environment compiles in a quarter of the time, in the same process.
+    groups: dict[str, list[tuple[str, Problem]]] = {}
+    for name, pair in cold.items():
+        groups.setdefault(name.partition(" in ")[0], []).append((name, pair))
+    waiting: queue.SimpleQueue[list[tuple[str, Problem]]] = queue.SimpleQueue()
+    for group in sorted(groups.values(), key=len, reverse=True):
+        waiting.put(group)
+    ended: queue.SimpleQueue[bool] = queue.SimpleQueue()
+    helpers = [_Helper(waiting, ended, directory) for _ in range(min(workers, len(groups)))]
     working = len(helpers)
     try:
         while working and not stopping():
             try:
-                name = ended.get(timeout=0.2)
+                one_more = ended.get(timeout=0.2)
             except queue.Empty:
                 continue
-            working -= name is None
-            done += name is not None
+            done += one_more
+            working -= not one_more
             tell(done)
     finally:
         for helper in helpers:
@@ -108,27 +112,29 @@ class _Helper:
         self._thread.start()
 
     def _hand_out(self) -> None:
+        with suppress(queue.Empty, OSError):
+            while True:
+                for name, pair in self._waiting.get_nowait():
+                    self._compile(name, pair)
+                    self._ended.put(True)
+        self._ended.put(False)
+
+    def _compile(self, name: str, pair: Problem) -> None:
         """Where a pair cannot be sent or compiled there, this process will meet the same trouble and tell."""
         into, out = self._process.stdin, self._process.stdout
         assert into is not None
         assert out is not None
-        with suppress(queue.Empty, OSError):
-            while True:
-                name, pair = self._waiting.get_nowait()
-                try:
-                    message = pickle.dumps(Errand((0,), (pair,), 0, np.array([SHORT]), SHORT))
-                except Exception:
-                    message = None
-                if message is not None:
-                    into.write(message)
-                    into.flush()
-                    answer = out.readline()
-                    if not answer:
-                        break  # it has ended
-                    if answer == b"done\n":
-                        _marker(self._directory, name).touch()
-                self._ended.put(name)
-        self._ended.put(None)
+        try:
+            message = pickle.dumps(Errand((0,), (pair,), 0, np.array([SHORT]), SHORT))
+        except Exception:
+            return
+        into.write(message)
+        into.flush()
+        answer = out.readline()
+        if not answer:
+            raise BrokenPipeError("the helper has ended")
+        if answer == b"done\n":
+            _marker(self._directory, name).touch()
 
     def end(self) -> None:
         self._process.kill()

@@ -122,9 +122,14 @@ class Work:
         pairs = {name: curve.problem(0) for name, curve in first.items()}
         for curve in first.values():
             curve.let_go()
-        warm_up(
-            pairs, self.workers, lambda done: self._show("compiling", done, len(pairs), None), lambda: self.stopping
-        )
+        compiled = 0
+
+        def tell(done: int) -> None:
+            nonlocal compiled
+            compiled = max(compiled, done)
+            self._show("compiling", compiled, len(pairs), None)
+
+        warm_up(pairs, self.workers, tell, lambda: self.stopping)
         warm: set[str] = set()
         for curve in todo:
             if self.stopping:
@@ -132,7 +137,7 @@ class Work:
             known = curve.seconds_per_step
             if known and (not curve.kind or curve.kind in warm):
                 continue
-            self._show("compiling", len(warm), len(first), None)
+            tell(len(warm))
             try:
                 curve.measure()
             except Exception:
