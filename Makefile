@@ -35,6 +35,7 @@ bench: $(VENV)/dev  ## speed, as ratios to the naive form in the same run
 	$(BIN)/python benchmarks/lists.py
 	$(BIN)/python benchmarks/click_models.py
 	$(BIN)/python benchmarks/interleaving.py
+	$(BIN)/python benchmarks/runner.py
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) demo-results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -82,6 +82,7 @@ class Failure(NamedTuple):
     panel: str
     player: str
     run: int
+    """Its number; -1 where the player (or, with no names, the whole experiment) could not begin."""
     error: str
 
 
