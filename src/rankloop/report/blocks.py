@@ -107,7 +107,11 @@ class Table:
     def as_markdown(self) -> str:
         """A table with pipes."""
         ruler = [":--" if k in self.words else "--:" for k in range(len(self.headings))]
-        lines = [[plain(text) for text in self.headings], ruler, *([_marked(cell) for cell in row] for row in self.rows)]
+        lines = [
+            [plain(text) for text in self.headings],
+            ruler,
+            *([_marked(cell) for cell in row] for row in self.rows),
+        ]
         table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
         return f"{plain(self.caption)}\n\n{table}" if self.caption else table
 
@@ -140,9 +144,8 @@ class Picture:
     def as_html(self) -> str:
         """The picture within the page."""
         svg = self.svg.replace("<svg", f'<svg style="min-width: {self.narrowest}px"', 1)
-        return (
-            f'<figure>\n<div class="scroll">{svg}</div>\n<figcaption>{html.escape(self.caption)}</figcaption>\n</figure>'
-        )
+        caption = f"<figcaption>{html.escape(self.caption)}</figcaption>"
+        return f'<figure>\n<div class="scroll">{svg}</div>\n{caption}\n</figure>'
 
     def as_markdown(self) -> str:
         """The picture beside the text."""

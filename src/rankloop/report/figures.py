@@ -35,7 +35,9 @@ def pictures(outcome: Outcome, bounds: Bounds) -> Iterator[tuple[Picture, bytes]
         what = described(record)
         if is_study(outcome):
             alt = f"{what} at the end against {experiment.parameter}"
-            ends = caption.replace("Mean over runs of the cumulative regret", "Cumulative regret at the end of the runs")
+            ends = caption.replace(
+                "Mean over runs of the cumulative regret", "Cumulative regret at the end of the runs"
+            )
             yield _picture(_study(outcome, record), f"{experiment.name}-{record}-by-value", alt, ends)
             if len(outcome.panels) > MOST_OVER_TIME:
                 continue
@@ -74,7 +76,8 @@ def _over_time(outcome: Outcome) -> dict[str, dict[str, Result]]:
     grouped: dict[str, dict[str, Result]] = {}
     for panel in outcome.panels:
         for result in by_panel[panel.name].values():
-            grouped.setdefault(group(panel, outcome), {})[panel.name] = result
+            begin = group(panel, outcome)
+            grouped.setdefault(begin, {})[panel.name.removeprefix(f"{begin},").strip()] = result
     return grouped
 
 
@@ -92,9 +95,7 @@ def _study(outcome: Outcome, record: str) -> Figure:
         for label in labels(outcome, panel.name):
             result = outcome.results[panel.name, label]
             if result.finished and panel.value is not None:
-                point = Point(
-                    panel.value, float(result.mean(record)[-1]), float(result.standard_error(record)[-1])
-                )
+                point = Point(panel.value, float(result.mean(record)[-1]), float(result.standard_error(record)[-1]))
                 groups.setdefault(group(panel, outcome), {}).setdefault(label, []).append(point)
     return plot_study(groups, parameter=outcome.experiment.parameter, record=record, ink=INK)
 

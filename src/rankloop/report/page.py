@@ -12,6 +12,7 @@ from rankloop.report.drawings import CAPTIONS, INK, described, inline_svg
 from rankloop.report.tables import AnyRow, cells, headings, rows
 from rankloop.simulation import Result
 
+
 @dataclass
 class Section:
     """One problem on a page: what it is, who did how well, and the picture of it."""
@@ -78,7 +79,8 @@ def _table(table: Sequence[AnyRow]) -> str:
         + "</tr>"
         for row in table
     )
-    return f'<div class="scroll"><table class="ranking">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'
+    content = f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>"
+    return f'<div class="scroll"><table class="ranking">\n{content}</table></div>'
 
 
 def paragraphs(text: str) -> str:

@@ -38,6 +38,8 @@ class Report:
     markdown: str
     pictures: Mapping[str, bytes]
     judged: Sequence[Judged]
+    timings: Table
+    """The experiments with the time they took, and would take at paper scale."""
 
     def write(self, folder: Path) -> tuple[Path, Path]:
         """Write all of it to a folder, and say where the page and the Markdown are."""
@@ -79,17 +81,18 @@ def reproduction(
     outcomes = sorted(outcomes, key=lambda outcome: outcome.experiment.chapter)
     judged = judge(claims, outcomes)
     drawn: dict[str, bytes] = {}
-    sections = _scorecard(outcomes, judged, cores)
+    timings = overview(outcomes, judged, cores)
+    sections: list[list[Block]] = [_scorecard(outcomes, judged), [Heading(2, "Experiments", "experiments"), timings]]
     chapter = 0
     for outcome in outcomes:
         if outcome.experiment.chapter != chapter:
             chapter = outcome.experiment.chapter
             sections.append([Heading(2, chapter_title(chapter))])
         sections.append(_experiment(outcome, judged, cores, bounds.get(outcome.experiment.name, {}), drawn))
-    return Report(_page(sections, footer), _markdown(sections, footer), drawn, judged)
+    return Report(_page(sections, footer), _markdown(sections, footer), drawn, judged, timings)
 
 
-def _scorecard(outcomes: Sequence[Outcome], judged: Sequence[Judged], cores: int) -> list[list[Block]]:
+def _scorecard(outcomes: Sequence[Outcome], judged: Sequence[Judged]) -> list[Block]:
     scales = dict.fromkeys(outcome.scale for outcome in outcomes)
     chapters = by_chapter(judged)
     scale = "; ".join(SCALES[scale] for scale in scales)
@@ -97,7 +100,7 @@ def _scorecard(outcomes: Sequence[Outcome], judged: Sequence[Judged], cores: int
     blocks.append(Tally(chapters) if judged else Prose("No claim bears on what was run."))
     for chapter, found in chapters.items():
         blocks += [Heading(3, chapter_title(chapter)), Claims(found)]
-    return [blocks, [Heading(2, "Experiments", "experiments"), *overview(outcomes, judged, cores)]]
+    return blocks
 
 
 def _experiment(
@@ -137,9 +140,3 @@ def _markdown(sections: Iterable[Sequence[Block]], footer: str) -> str:
     blocks.append(Prose(footer))
     texts = [text for block in blocks if (text := block.as_markdown())]
     return "\n\n".join(texts) + "\n"
-
-
-def table_of_timings(outcomes: Sequence[Outcome], judged: Sequence[Judged], cores: int) -> Table:
-    """The experiments with the time they took, as the report begins with."""
-    [table] = [block for block in overview(outcomes, judged, cores) if isinstance(block, Table)]
-    return table

@@ -10,7 +10,7 @@ from rankloop.report.blocks import Block, Cell, Facts, Items, Table
 from rankloop.report.drawings import described
 from rankloop.report.figures import Bounds, labels
 from rankloop.report.scorecard import MARKS, Judged, counts
-from rankloop.report.timings import comparisons, duration, microseconds, projection
+from rankloop.report.timings import Comparison, comparisons, duration, microseconds, projection
 from rankloop.simulation import Result
 from rankloop.simulation.result import readable
 
@@ -21,7 +21,7 @@ MOST_FAILURES = 20
 """Failures that are named; of more, the number is told."""
 
 
-def overview(outcomes: Sequence[Outcome], judged: Sequence[Judged], cores: int) -> list[Block]:
+def overview(outcomes: Sequence[Outcome], judged: Sequence[Judged], cores: int) -> Table:
     """All experiments in one table, with the time that they took and would take."""
     rows = []
     total = sum(outcome.seconds for outcome in outcomes)
@@ -49,13 +49,13 @@ def overview(outcomes: Sequence[Outcome], judged: Sequence[Judged], cores: int) 
         f"problems, on {cores} core{'s' * (cores != 1)}; policies that settle on an answer get faster in long runs, so "
         "it is an upper estimate for them."
     )
-    return [Table(headings, rows, caption, words=(0, 1, 2))]
+    return Table(headings, rows, caption, words=(0, 1, 2))
 
 
 def data_used(outcome: Outcome) -> str:
     """Real data, stand-ins, or both."""
     kinds = {panel.source.real for panel in outcome.panels}
-    return "real" if kinds == {True} else "stand-in" if kinds == {False} else "real and stand-in" if kinds else "–"
+    return "real" if kinds == {True} else "stand-in" if kinds == {False} else "partly real" if kinds else "–"
 
 
 def experiment_facts(outcome: Outcome, cores: int) -> dict[str, str]:
@@ -158,28 +158,29 @@ def running_times(outcome: Outcome) -> list[Block]:
     found = comparisons(outcome) if "time" in outcome.experiment.name else []
     if not found:
         return []
-    rows = [
-        [
-            Cell(each.panel),
-            Cell(each.player),
-            Cell(duration(each.thesis)),
-            Cell(duration(each.ours)),
-            Cell(f"{readable(each.thesis / each.ours)}×" if each.ours else "–"),
-        ]
-        for each in found
-    ]
+    times = {(each.player, each.panel): each for each in found}
+    panels = list(dict.fromkeys(each.panel for each in found))
+    policies = list(dict.fromkeys(each.player for each in found))
+    rows = [[Cell(player), *(_against(times.get((player, panel))) for panel in panels)] for player in policies]
     caption = (
-        "Time of 10⁸ steps: as the thesis gives it, on other machines (partly estimated from shorter runs), and as "
-        "projected from the time a step measured here."
+        "Time of 10⁸ steps, projected from the time a step measured here; then as the thesis gives it, on other "
+        "machines and partly estimated from shorter runs, and how many times faster it is here."
     )
-    return [Table(["", "policy", "thesis", "here", "times faster"], rows, caption, words=(0, 1))]
+    return [Table(["", *panels], rows, caption)]
+
+
+def _against(each: Comparison | None) -> Cell:
+    if each is None:
+        return Cell("–")
+    faster = f", {each.thesis / each.ours:,.0f}×" if each.ours else ""
+    return Cell(duration(each.ours), f"thesis {duration(each.thesis)}{faster}")
 
 
 def sources(outcome: Outcome) -> Block:
     """The data of each panel."""
     panels: dict[tuple[str, bool], list[str]] = {}
     for panel in outcome.panels:
-        panels.setdefault(tuple(panel.source), []).append(panel.name)
+        panels.setdefault((panel.source.text, panel.source.real), []).append(panel.name)
     if not panels:
         return Facts({})
     items = []

@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from rankloop.simulation.plots import AXIS_LABELS, INK, Floats, Look, dress, draw_lines, look, name_lines
+from rankloop.simulation.plots import AXIS_LABELS, INK, Floats, Look, draw_lines, dress, look, name_lines
 from rankloop.simulation.result import Result
 
 WIDTH = 10.0
-"""Inches of a figure with more than one panel."""
+"""Inches of a figure, whatever the number of its panels: the text on it is always as large."""
 
 MOST_COLUMNS = 4
 
@@ -103,7 +104,9 @@ def plot_study(
             colour, style = looks[label]
             ordered = sorted(points)
             values, means, errors = (np.array(column) for column in zip(*ordered, strict=True))
-            axes.plot(values, means, color=colour, linestyle=style, linewidth=1.8, marker="o", markersize=4, clip_on=False)
+            axes.plot(
+                values, means, color=colour, linestyle=style, linewidth=1.8, marker="o", markersize=4, clip_on=False
+            )
             axes.fill_between(values, means - errors, means + errors, color=colour, alpha=0.18, linewidth=0)
         _value_axis(axes, {point.value for points in lines.values() for point in points}, len(groups))
         means = np.array([point.mean for points in lines.values() for point in points])
@@ -122,10 +125,9 @@ def plot_study(
 def _grid(n: int, share: bool) -> tuple[Figure, list[Axes]]:
     columns = n_columns(n)
     rows = math.ceil(n / columns)
-    height = {1: 4.2, 2: 3.4, 3: 2.7}.get(columns, 2.25)
-    width = 8.0 if n == 1 else WIDTH
-    figure = Figure(figsize=(width, height * rows + 0.35), dpi=150, layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08, wspace=0.03, hspace=0.03)  # type: ignore[union-attr]
+    height = {1: 3.6, 2: 3.0, 3: 2.7}.get(columns, 2.25)
+    engine = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08, wspace=0.03, hspace=0.03)
+    figure = Figure(figsize=(WIDTH, height * rows + 0.35), dpi=150, layout=engine)
     all_axes: list[Any] = []
     for k in range(n):
         first = all_axes[0] if share and all_axes else None
@@ -159,7 +161,7 @@ def _name(figure: Figure, all_axes: Sequence[Axes], looks: Mapping[str, Look], i
     figure.legend(
         handles=handles,
         loc="outside upper left",
-        ncols=max(1, min(len(handles), int(WIDTH * 12.5 / (longest + 8)))),
+        ncols=max(1, min(len(handles), int(WIDTH * 14 / (longest + 7)))),
         frameon=False,
         fontsize=9.5,
         labelcolor=ink,
@@ -190,9 +192,9 @@ def _value_axis(axes: Axes, given: Iterable[float], groups: int) -> None:
             axes.set_xscale("log")
     if groups == 1 and len(values) > 1:
         axes.set_xlim(right=values[-1])  # lines are named where they end
-    if len(values) <= (9 if groups < 3 else 6):
-        axes.xaxis.set_major_locator(FixedLocator(values))
-        axes.xaxis.set_minor_locator(NullLocator())
+    apart = math.ceil(len(values) / {1: 12, 2: 8, 3: 6}.get(groups, 5))
+    axes.xaxis.set_major_locator(FixedLocator(values[::-1][::apart]))
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(short_tick))
 
 

@@ -6,6 +6,7 @@ import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +17,13 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from rankloop.simulation.result import Result
 
 Floats = npt.NDArray[np.float64]
-Look = tuple[str, str]
+Style = Literal["-", "--", "-.", ":"]
+Look = tuple[str, Style]
 """Colour and style of a line."""
 
 # Hues that stay apart for colour-blind readers and on paper (Okabe and Ito); line styles tell them apart too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1", "#7F7F7F")
-STYLES = ("-", "--", "-.", ":")
+STYLES: tuple[Style, ...] = get_args(Style)
 INK = "#333333"
 
 MOST_DECADES = 4.0
