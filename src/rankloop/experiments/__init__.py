@@ -1,5 +1,21 @@
 """Every figure and table of the thesis declared as data, the runner for long work, and the claims."""
 
 from rankloop.experiments.declare import Amount, Claim, Experiment, Finding, Outcome, Panel, Player, Source
+from rankloop.experiments.players import load_player
+from rankloop.experiments.runner import run_experiment, run_experiments
+from rankloop.experiments.work import Interrupted
 
-__all__ = ["Amount", "Claim", "Experiment", "Finding", "Outcome", "Panel", "Player", "Source"]
+__all__ = [
+    "Amount",
+    "Claim",
+    "Experiment",
+    "Finding",
+    "Interrupted",
+    "Outcome",
+    "Panel",
+    "Player",
+    "Source",
+    "load_player",
+    "run_experiment",
+    "run_experiments",
+]

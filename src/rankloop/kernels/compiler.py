@@ -12,7 +12,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -21,6 +22,11 @@ import numba
 from numba.core import config
 from numba.extending import overload
 from numba.types import BaseNamedTuple
+
+try:
+    import fcntl
+except ImportError:  # Windows, where processes that compile at once may still compile a loop twice
+    fcntl = None  # type: ignore[assignment]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -100,6 +106,7 @@ def entry(function: Function) -> Function:
         cached = numba.njit(cache=True, **_OPTIONS)(function)
     finally:
         config.CACHE_DIR = before
+    _save_in_turn(cached._cache, directory)
     uncached = numba.njit(**_OPTIONS)(function)
 
     @wraps(function)
@@ -108,6 +115,31 @@ def entry(function: Function) -> Function:
         return (uncached if foreign else cached)(*args)
 
     return cast(Function, call)
+
+
+def _save_in_turn(kept: Any, directory: Path) -> None:
+    """Let no two processes write the index of a loop at once.
+
+    Numba reads the index, chooses the next file name and writes the index back: two processes that do so at the same
+    time lose an entry, or worse, one's entry names the file with the other's machine code.
+    """
+    save = kept.save_overload
+
+    def save_alone(signature: Any, code: Any) -> None:
+        with _alone(directory / "lock"):
+            save(signature, code)
+
+    kept.save_overload = save_alone
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    if fcntl is None:
+        yield
+        return
+    with path.open("wb") as file:  # closing it lets the next one in
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def step(generic: Callable[..., Any], state_type: type, *, counted: bool = True) -> Callable[[Function], Function]:

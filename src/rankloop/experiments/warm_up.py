@@ -1,0 +1,177 @@
+"""Compile every pair of policy and environment before the work starts, in several processes where that pays.
+
+The compiler holds Python's lock, so threads cannot share its work; processes can, through the cache on disk, from
+which this process then loads what they compiled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import pickle
+import platform
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankloop.experiments.units import Errand, Pulse, play
+from rankloop.kernels.compiler import cache_directory
+from rankloop.policies import Policy
+from rankloop.simulation.problems import Problem
+
+FEW = 2
+"""So many pairs are compiled here: to start processes takes as long."""
+
+SHORT = 100
+"""Steps of the run that makes the compiler compile."""
+
+
+def kind(problem: Problem) -> str:
+    """What the compiler compiles a loop for: the types of a policy's and an environment's state.
+
+    Empty where nothing is compiled: for policies that run at Python's speed.
+    """
+    if not isinstance(problem.policy, Policy):
+        return ""
+    environment = problem.environment.state if problem.is_duel else problem.environment.state_at(problem.top)
+    return f"{_types(problem.policy.state)} in {_types(environment)}"
+
+
+def warm_up(
+    pairs: Mapping[str, Problem], workers: int, tell: Callable[[int], None], stopping: Callable[[], bool]
+) -> None:
+    """Compile the pairs, given by their kinds, that are not in the cache, in as many processes as there are workers.
+
+    Only what helpers compiled for the cache is done when this returns: the first use of each pair still loads it, and
+    compiles it if need be. `tell` hears how many pairs are done.
+    """
+    directory = cache_directory()
+    if directory is None:
+        return
+    cold = {name: pair for name, pair in pairs.items() if _cachable(pair) and not _marker(directory, name).exists()}
+    done = len(pairs) - len(cold)
+    tell(done)
+    if len(cold) <= FEW or workers < 2:
+        return
+    waiting: queue.SimpleQueue[tuple[str, Problem]] = queue.SimpleQueue()
+    for item in cold.items():
+        waiting.put(item)
+    ended: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    helpers = [_Helper(waiting, ended, directory) for _ in range(min(workers, len(cold)))]
+    working = len(helpers)
+    try:
+        while working and not stopping():
+            try:
+                name = ended.get(timeout=0.2)
+            except queue.Empty:
+                continue
+            working -= name is None
+            done += name is not None
+            tell(done)
+    finally:
+        for helper in helpers:
+            helper.end()
+
+
+def remember(name: str, problem: Problem) -> None:
+    """Note that a pair is in the cache, since this process has compiled it."""
+    directory = cache_directory()
+    if directory is not None and name and _cachable(problem):
+        with suppress(OSError):
+            _marker(directory, name).touch()
+
+
+class _Helper:
+    """A process that compiles one pair after the other, and the thread that hands them to it.
+
+    It is a plain process and none of `multiprocessing`, which would run the user's script in it once more.
+    """
+
+    def __init__(self, waiting: Any, ended: Any, directory: Path) -> None:
+        self._waiting, self._ended, self._directory = waiting, ended, directory
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", f"from {__name__} import help_out; help_out()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        self._thread = threading.Thread(target=self._hand_out, daemon=True)
+        self._thread.start()
+
+    def _hand_out(self) -> None:
+        """Where a pair cannot be sent or compiled there, this process will meet the same trouble and tell."""
+        into, out = self._process.stdin, self._process.stdout
+        assert into is not None
+        assert out is not None
+        with suppress(queue.Empty, OSError):
+            while True:
+                name, pair = self._waiting.get_nowait()
+                try:
+                    message = pickle.dumps(Errand((0,), (pair,), 0, np.array([SHORT]), SHORT))
+                except Exception:
+                    message = None
+                if message is not None:
+                    into.write(message)
+                    into.flush()
+                    answer = out.readline()
+                    if not answer:
+                        break  # it has ended
+                    if answer == b"done\n":
+                        _marker(self._directory, name).touch()
+                self._ended.put(name)
+        self._ended.put(None)
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._thread.join()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+
+
+def help_out() -> None:
+    """Compile what comes in on standard input, until there is no more."""
+    answers, sys.stdout = sys.stdout, sys.stderr
+    while True:
+        try:
+            errand = pickle.load(sys.stdin.buffer)
+            played = play(errand, Pulse())
+        except EOFError:
+            return
+        except Exception:
+            played = []
+        print("done" if all(each.run for each in played) and played else "failed", file=answers, flush=True)
+
+
+def _cachable(problem: Problem) -> bool:
+    """Whether the compiled loop is kept on disk: what other packages define is compiled anew in each process."""
+    parts: Sequence[Any] = (problem.policy, getattr(problem.policy, "state", None), problem.environment)
+    return all(type(part).__module__.startswith("rankloop.") for part in parts)
+
+
+def _marker(directory: Path, name: str) -> Path:
+    """A file that says that a pair is in the cache for this compiler and machine."""
+    build = (importlib.metadata.version("numba"), sys.version, platform.machine(), platform.node())
+    text = "\n".join((name, *build))
+    return directory / f"warm-{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}"
+
+
+def _types(state: Any) -> str:
+    if isinstance(state, np.ndarray):
+        return (
+            f"{state.dtype}{state.ndim}{'C' if state.flags.c_contiguous else 'A'}{'' if state.flags.writeable else 'r'}"
+        )
+    if isinstance(state, tuple):
+        return f"{type(state).__module__}.{type(state).__name__}({', '.join(map(_types, state))})"
+    return type(state).__name__
