@@ -131,7 +131,7 @@ def test_the_page_and_the_markdown_say_the_same(report: Report) -> None:
         assert text in page, text
         assert text in markdown, text
     numbers = re.compile(r"\d+(?:[.,]\d+)*")
-    assert set(numbers.findall(markdown)) == set(numbers.findall(page))
+    assert set(numbers.findall(markdown)) - {"0"} == set(numbers.findall(page)), "bars leave out zeros"
     for picture in re.findall(r"!\[.*?\]\((.*?)\)", report.markdown):
         assert report.pictures[picture].startswith(b"\x89PNG")
 

@@ -28,7 +28,7 @@ def reproduce(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME…]",
+            metavar="[NAME]",
             help="Which experiments, as `rankloop experiments` lists them; all if not given.",
             show_default=False,
         ),
@@ -129,7 +129,8 @@ def _run(
     from rankloop.cli.watching import Watching
     from rankloop.experiments.cluster import connect
     from rankloop.experiments.data import Data
-    from rankloop.experiments.runner import Interrupted, run_experiments
+    from rankloop.experiments.runner import run_experiments
+    from rankloop.experiments.work import Interrupted
 
     with ExitStack() as stack, refusing():
         executor: Any = stack.enter_context(connect(cluster)) if cluster is not None else None

@@ -15,7 +15,6 @@ from rankloop.cli.tables import console
 from rankloop.experiments.watch import Lines, Status, Watcher
 from rankloop.experiments.watch import duration as time_left
 from rankloop.report.scorecard import MARKS, Judged, by_chapter, chapter_title, counted, effect
-from rankloop.report.settings import data_used
 from rankloop.report.timings import duration
 
 if TYPE_CHECKING:
@@ -75,13 +74,13 @@ class Watching:
         """Say that an experiment is done, and what data it used."""
         self._number += 1
         sources = dict.fromkeys(
-            f"{'real' if panel.source.real else 'stand-in'}: {panel.source.text}" for panel in outcome.panels
+            f"{'real data' if panel.source.real else 'stand-in'}: {panel.source.text}" for panel in outcome.panels
         )
         failed = f", {len(outcome.failures):,} failed" if outcome.failures else ""
         shown = list(sources)[:2] + [f"and {len(sources) - 2} more"] * (len(sources) > 2)
         self._print(
             f"[{self._number}/{self._total}] {outcome.experiment.name}: done, {duration(outcome.seconds)} of core time"
-            f"{failed}; data {data_used(outcome)} ({'; '.join(shown)})"
+            f"{failed}; {'; '.join(shown)}"
         )
 
     def _print(self, text: str) -> None:
