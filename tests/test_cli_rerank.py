@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 import rankloop as rl
 from rankloop.cli.app import app
 from rankloop.cli.arguments import click_policies, make_click_policies
-from rankloop.cli.queries import built_in, drifting
+from rankloop.environments.queries import built_in, drifting
 
 POSITIONS = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.1]
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import rankloop as rl
-from rankloop.cli.queries import built_in, drifting
 from rankloop.environments import click_problems
+from rankloop.environments.queries import built_in, drifting
 
 YANDEX = Path(__file__).parents[2] / "shared" / "data" / "click_models" / "yandex_40_queries.json"
 

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankloop.cli.arguments import no_file, whole
 from rankloop.cli.errors import Refused, refusing
+from rankloop.environments.queries import N_ITEMS, built_in
 
 if TYPE_CHECKING:
     from rankloop.environments import ClickProblem
-    from rankloop.environments.drifting import DriftingEnvironment
-
-N_ITEMS = 10
-"""Items of each query: as many as a page of results shows."""
-
-N_EPOCHS = 10
-"""Epochs of the thesis' experiments with drift."""
 
 N_BUILT_IN = 10
 """Built-in queries, where no number is given."""
@@ -45,62 +39,6 @@ def read_queries(models: str | None, click_model: str, queries: str | None) -> t
         raise Refused(f"--queries {wanted}: {models} has only {len(problems)} queries of {N_ITEMS} items")
     problems = problems[:wanted]
     return problems, f"{len(problems):,} quer{'y' if len(problems) == 1 else 'ies'} of {path.name}, {model}"
-
-
-def built_in(n_queries: int, click_model: str) -> list[ClickProblem]:
-    """Made-up queries like those of a search engine's log: production's order is good, but not perfect."""
-    from rankloop.datasets.synthetic_clicks import SyntheticQueries
-    from rankloop.environments import CascadeModel, ClickProblem, DependentClickModel, PositionBasedModel
-
-    made = SyntheticQueries(n_queries)
-    problems = []
-    for q in range(n_queries):
-        attraction, name = made.attraction[q, :N_ITEMS], f"q{q}"
-        environment = (
-            CascadeModel(attraction, name=name)
-            if click_model == "CM"
-            else DependentClickModel(attraction, made.abandonment, name=name)
-            if click_model == "DCM"
-            else PositionBasedModel(attraction, made.examination, name=name)
-        )
-        items = [made.item_name(q, item) for item in range(N_ITEMS)]
-        problems.append(ClickProblem(name, environment, list(range(N_ITEMS)), items))
-    return problems
-
-
-def drifting(problems: list[ClickProblem], horizon: int, seed: int) -> list[DriftingEnvironment]:
-    """The drift of chapter 4 for each query, with other items that rise: ten epochs fill the horizon."""
-    from rankloop.environments import (
-        DependentClickModel,
-        DriftingCascade,
-        DriftingDependentClickModel,
-        DriftingPositionBasedModel,
-        PositionBasedModel,
-    )
-
-    length = epoch_length(horizon)
-    found: list[DriftingEnvironment] = []
-    for number, problem in enumerate(problems):
-        users = problem.environment
-        schedule: dict[str, Any] = {
-            "raised_for": length,
-            "default_for": length,
-            "breakpoints": N_EPOCHS,
-            "seed": seed + number,
-            "name": users.name,
-        }
-        if isinstance(users, DependentClickModel):
-            found.append(DriftingDependentClickModel.chapter4(users.attraction, users.abandonment, **schedule))
-        elif isinstance(users, PositionBasedModel):
-            found.append(DriftingPositionBasedModel.chapter4(users.attraction, users.examination, **schedule))
-        else:
-            found.append(DriftingCascade.chapter4(users.attraction, **schedule))
-    return found
-
-
-def epoch_length(horizon: int) -> int:
-    """How many lists an epoch lasts, if all of them are to fill the horizon."""
-    return -(-horizon // N_EPOCHS)
 
 
 def read_shape(positions: str, top: str | None, counted: int | None) -> tuple[int, int]:

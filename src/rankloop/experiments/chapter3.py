@@ -1,0 +1,194 @@
+"""Chapter 3, safe online learning to re-rank: BubbleRank and other click bandits."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from rankloop.environments import ClickProblem, PositionBasedModel
+from rankloop.environments.queries import N_ITEMS
+from rankloop.experiments.data import Data
+from rankloop.experiments.declare import Amount, Experiment, Panel, Player, Scale, Source
+from rankloop.experiments.parts import logarithmic, ranker, reranker
+from rankloop.policies import BatchRank, BubbleRank, CascadeKLUCB, FixedRanking, TopRank
+
+CLICK_MODELS = ("CM", "DCM", "PBM")
+TOP = 5
+"""Positions that count, of the ten that are shown."""
+
+WRONG_PAIRS = tuple(range(9, 37, 3))
+"""|V_0| of the ten initial lists of a query: nearly all random lists of ten items lie between the outer two."""
+
+HALVINGS = range(1, 6)
+
+
+def rerankers(horizon: int) -> list[Player]:
+    """The policies that chapter 3 compares; all show ten of ten items and are told the horizon."""
+    return [
+        reranker("BubbleRank", BubbleRank, N_ITEMS, horizon=horizon),
+        ranker("CascadeKL-UCB", CascadeKLUCB, N_ITEMS),
+        ranker("BatchRank", BatchRank, N_ITEMS, horizon=horizon),
+        ranker("TopRank", TopRank, N_ITEMS, horizon=horizon),
+        reranker("Production", FixedRanking, N_ITEMS),
+    ]
+
+
+def _click_models(labels: tuple[str, ...], data: Data, amount: Amount) -> list[Panel]:
+    found = []
+    for click_model in CLICK_MODELS:
+        problems, source = data.queries(click_model, amount.problems or 1)
+        players = [player for player in rerankers(amount.horizon) if player.label in labels]
+        found.append(Panel(click_model, problems, source, players, top=TOP, checkpoints=logarithmic(amount.horizon)))
+    return found
+
+
+def _initial_lists(click_model: str, data: Data, amount: Amount) -> list[Panel]:
+    problems, source = data.queries(click_model, amount.problems or 1)
+    [bubble_rank] = [player for player in rerankers(amount.horizon) if player.label == "BubbleRank"]
+    return [
+        Panel(
+            name=f"|V_0| = {wrong}",
+            environment=[_with_wrong_pairs(problem, wrong, number) for number, problem in enumerate(problems)],
+            source=source,
+            players=[bubble_rank],
+            value=wrong,
+            top=TOP,
+            checkpoints=logarithmic(amount.horizon),
+        )
+        for wrong in WRONG_PAIRS
+    ]
+
+
+def _with_wrong_pairs(problem: ClickProblem, wrong: int, number: int) -> ClickProblem:
+    """The query with a random initial list that has so many pairs in the wrong order."""
+    best_first = np.argsort(-problem.environment.attraction, kind="stable")
+    order = with_inversions(len(best_first), wrong, np.random.default_rng((number, wrong)))
+    return problem._replace(initial=best_first[order].tolist())
+
+
+def with_inversions(n: int, inversions: int, draw: np.random.Generator) -> list[int]:
+    """A random order of 0..n-1 with that many inversions, each such order as likely as any other.
+
+    >>> with_inversions(4, 6, np.random.default_rng(0))
+    [3, 2, 1, 0]
+    """
+    ways = np.zeros((n + 1, inversions + 1))  # orders of the first m numbers with k inversions
+    ways[0, 0] = 1
+    for m in range(1, n + 1):
+        for k in range(inversions + 1):
+            ways[m, k] = ways[m - 1, max(0, k - m + 1) : k + 1].sum()
+    if not ways[n, inversions]:
+        raise ValueError(f"no order of {n} items has {inversions} inversions")
+    left, jumps = inversions, []
+    for m in range(n, 0, -1):  # the number m - 1 jumps over so many of those before it
+        choices = np.arange(min(m - 1, left) + 1)
+        weights = ways[m - 1, left - choices]
+        jumps.append(int(draw.choice(choices, p=weights / weights.sum())))
+        left -= jumps[-1]
+    order: list[int] = []
+    for number, jump in enumerate(reversed(jumps)):
+        order.insert(number - jump, number)
+    return order
+
+
+def _examination(data: Data, amount: Amount) -> list[Panel]:
+    best_last = [*range(1, N_ITEMS), 0]
+    policy = reranker("BubbleRank", BubbleRank, N_ITEMS, horizon=amount.horizon)
+    return [
+        Panel(
+            name=f"chi_min = 0.5^{i}",
+            environment=[ClickProblem(
+                "synthetic",
+                PositionBasedModel([0.9] + [0.5] * 9, [0.9] * 8 + [0.5**i] * 2, name=f"0.5^{i}"),
+                best_last,
+                [str(item) for item in range(N_ITEMS)],
+            )],
+            source=Source("the thesis' own, by its definition", True),
+            players=[policy],
+            value=0.5**i,
+            top=TOP,
+            checkpoints=logarithmic(amount.horizon),
+        )
+        for i in HALVINGS
+    ]  # fmt: skip
+
+
+_AMOUNTS: dict[Scale, Amount] = {
+    "smoke": Amount(horizon=2 * 10**5, runs=1, problems=8),
+    "laptop": Amount(horizon=5 * 10**6, runs=2, problems=20),
+    "paper": Amount(horizon=5 * 10**6, runs=10, problems=100),
+}
+
+REGRET = Experiment(
+    name="rerank-regret",
+    chapter=3,
+    section="3.5.2, figure 3.1",
+    title="Improve a list, at what cost",
+    text="""Ten items a query, all shown; the first five positions count. Users click by one of three models, fitted to
+    a log of Yandex. Production's list is where BubbleRank starts, and where Production stays.""",
+    panels=partial(_click_models, ("BubbleRank", "CascadeKL-UCB", "BatchRank", "TopRank", "Production")),
+    amounts=_AMOUNTS,
+)
+
+VIOLATIONS = Experiment(
+    name="rerank-violations",
+    chapter=3,
+    section="3.5.3, figure 3.2",
+    title="Improve a list, never break it",
+    text="""A list violates safety if it has over K/2 more pairs in the wrong order than production's. Lists so far that
+    did.""",
+    panels=partial(_click_models, ("BubbleRank", "CascadeKL-UCB", "BatchRank", "TopRank")),
+    amounts=_AMOUNTS,
+    records=("violations",),
+)
+
+NDCG = Experiment(
+    name="rerank-ndcg",
+    chapter=3,
+    section="3.5.5, figure 3.4",
+    title="How good the lists are that users see",
+    text="NDCG of the first five positions of the list at each step, the attraction of an item being its gain.",
+    panels=partial(_click_models, ("BubbleRank", "BatchRank", "TopRank", "Production")),
+    amounts=_AMOUNTS,
+    records=("ndcg",),
+)
+
+
+def _initial_lists_of(click_model: str) -> Experiment:
+    return Experiment(
+        name=f"rerank-initial-{click_model.lower()}",
+        chapter=3,
+        section="3.5.4, figure 3.3",
+        title=f"Where the list starts, {click_model}",
+        text="""BubbleRank from ten random lists of each query. Where the thesis draws them from all lists, these have a
+        given number |V_0| of pairs in the wrong order, so that each number has as many lists.""",
+        panels=partial(_initial_lists, click_model),
+        amounts={
+            "smoke": Amount(horizon=10**5, runs=1, problems=6),
+            "laptop": Amount(horizon=5 * 10**6, runs=1, problems=20),
+            "paper": Amount(horizon=5 * 10**6, runs=1, problems=100),
+        },
+        parameter="|V_0|",
+    )
+
+
+INITIAL_LISTS = tuple(_initial_lists_of(click_model) for click_model in CLICK_MODELS)
+
+EXAMINATION = Experiment(
+    name="rerank-examination",
+    chapter=3,
+    section="3.5.4, figure 3.3",
+    title="A good item where few look",
+    text="""One item of attraction 0.9 stands last, behind nine of 0.5; the last two positions are seen with probability
+    chi_min, the others with 0.9. The thesis does not say how many runs it made; here as many as for its queries.""",
+    panels=_examination,
+    amounts={
+        "smoke": Amount(horizon=10**6, runs=4),
+        "laptop": Amount(horizon=10**6, runs=10),
+        "paper": Amount(horizon=10**6, runs=10),
+    },
+    parameter="chi_min",
+)
+
+EXPERIMENTS = (REGRET, VIOLATIONS, *INITIAL_LISTS, EXAMINATION, NDCG)

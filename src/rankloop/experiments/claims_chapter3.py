@@ -1,0 +1,146 @@
+"""What chapter 3 says of click bandits that re-rank."""
+
+from __future__ import annotations
+
+from rankloop.experiments.comparisons import (
+    differs,
+    exceeds,
+    grows,
+    judged_by,
+    less,
+    never,
+    steps_by,
+    straight,
+)
+from rankloop.experiments.declare import Claim
+
+REGRET = (
+    Claim(
+        "production-linear",
+        "rerank-regret",
+        "3.5.2",
+        "Production's list is not the best on average: showing it for ever costs regret in proportion to time.",
+        judged_by(grows(["Production"], faster_than=0.9)),
+    ),
+    Claim(
+        "kl-ucb-learns-in-cascades",
+        "rerank-regret",
+        "3.5.2",
+        "CascadeKL-UCB learns in the CM and the DCM: its regret grows more slowly than the square root of time.",
+        judged_by(grows(["CascadeKL-UCB"], slower_than=0.5, panels=["CM", "DCM"])),
+    ),
+    Claim(
+        "kl-ucb-linear-in-pbm",
+        "rerank-regret",
+        "3.5.2",
+        "In the PBM the regret of CascadeKL-UCB grows in proportion to time (a growth exponent above 0.8).",
+        judged_by(grows(["CascadeKL-UCB"], faster_than=0.8, panels=["PBM"])),
+    ),
+    Claim(
+        "three-learn-everywhere",
+        "rerank-regret",
+        "3.5.2",
+        "BubbleRank, BatchRank and TopRank learn in all three click models: their regret grows more slowly than time.",
+        judged_by(grows(["BubbleRank", "BatchRank", "TopRank"], slower_than=0.9)),
+    ),
+    Claim(
+        "safety-costs-regret",
+        "rerank-regret",
+        "3.5.2",
+        "In the end BubbleRank has more regret than BatchRank and TopRank, and in the CM and DCM than CascadeKL-UCB.",
+        judged_by(
+            *(less(player, ["BubbleRank"]) for player in ("BatchRank", "TopRank")),
+            less("CascadeKL-UCB", ["BubbleRank"], panels=["CM", "DCM"]),
+        ),
+    ),
+    Claim(
+        "safety-pays-at-first",
+        "rerank-regret",
+        "3.5.2",
+        "In the first 1,000 steps BubbleRank has less regret than BatchRank and TopRank.",
+        judged_by(less("BubbleRank", ["BatchRank", "TopRank"], at=1000)),
+    ),
+)
+
+SAFETY = (
+    Claim(
+        "bubble-rank-never-violates",
+        "rerank-violations",
+        "3.5.3",
+        "BubbleRank shows not a single list that is less safe than allowed.",
+        judged_by(never("BubbleRank", "violations")),
+    ),
+    Claim(
+        "kl-ucb-violates-early",
+        "rerank-violations",
+        "3.5.3",
+        "Of the first 100 lists that CascadeKL-UCB shows, more than 20 are unsafe, in each click model.",
+        judged_by(exceeds("CascadeKL-UCB", 20, record="violations", at=100)),
+    ),
+    Claim(
+        "shuffling-violates-more",
+        "rerank-violations",
+        "3.5.3",
+        "Of their first 100 lists, BatchRank and TopRank show more unsafe ones than CascadeKL-UCB.",
+        judged_by(
+            *(
+                differs(player, "CascadeKL-UCB", record="violations", at=100, more_than=0.0)
+                for player in ("BatchRank", "TopRank")
+            )
+        ),
+    ),
+)
+
+BOUND = (
+    *(
+        Claim(
+            f"regret-linear-in-wrong-pairs-{click_model.lower()}",
+            f"rerank-initial-{click_model.lower()}",
+            "3.5.4",
+            f"In the {click_model} the regret of BubbleRank grows along a straight line (a bend below a quarter of its "
+            "rise) with the pairs that its initial list has in the wrong order.",
+            judged_by(straight("BubbleRank", bend=0.25)),
+        )
+        for click_model in ("CM", "DCM", "PBM")
+    ),
+    Claim(
+        "half-the-looks-twice-the-regret",
+        "rerank-examination",
+        "3.5.4",
+        "The regret of BubbleRank doubles (a factor from 1.5 to 2.5) each time that chi_min is halved.",
+        judged_by(steps_by("BubbleRank", at_least=1.5, at_most=2.5)),
+    ),
+)
+
+NDCG = (
+    Claim(
+        "bubble-rank-reaches-the-best",
+        "rerank-ndcg",
+        "3.5.5",
+        "In the end the lists of BubbleRank are all but optimal: their NDCG is above 0.98, and within 0.02 of that of "
+        "BatchRank and TopRank.",
+        judged_by(
+            exceeds("BubbleRank", 0.98, record="ndcg"),
+            *(
+                differs("BubbleRank", player, record="ndcg", more_than=-0.02, less_than=0.02)
+                for player in ("BatchRank", "TopRank")
+            ),
+        ),
+    ),
+    Claim(
+        "bubble-rank-starts-at-production",
+        "rerank-ndcg",
+        "3.5.5",
+        "After 10 steps the NDCG of BubbleRank is within 0.05 of production's, while that of BatchRank and TopRank is "
+        "more than 0.05 below it.",
+        judged_by(
+            differs("BubbleRank", "Production", record="ndcg", at=10, more_than=-0.05, less_than=0.05),
+            *(
+                differs("Production", player, record="ndcg", at=10, more_than=0.05)
+                for player in ("BatchRank", "TopRank")
+            ),
+        ),
+    ),
+)
+
+CLAIMS = (*REGRET, *SAFETY, *BOUND, *NDCG)
