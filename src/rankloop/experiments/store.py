@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import time
@@ -21,8 +22,8 @@ SAVE_EVERY = 5.0
 SHARE_OF_WRITING = 0.01
 """How much of the time may go into writing."""
 
-KEY = b"rankloop"
-"""Of the definition in the metadata of a file."""
+DEFINITION, CONTENT = b"rankloop", b"rankloop.content"
+"""Keys in the metadata of a file: of what defines its runs, and of a hash of them."""
 
 
 class Store:
@@ -81,14 +82,7 @@ class Store:
             seconds = {str(unit): runs[unit].seconds for unit in sorted(runs) if not math.isnan(runs[unit].seconds)}
             file.write(json.dumps(seconds).encode())
         with replacing(path) as file:
-            self._parquet.write_table(
-                self._table(definition, runs),
-                file,
-                compression="zstd",
-                use_dictionary=False,
-                write_page_checksum=True,
-                store_schema=True,
-            )
+            self._parquet.write_table(self._table(definition, runs), file, compression="zstd", use_dictionary=False)
         self._changed.discard(definition)
 
     def _table(self, definition: str, runs: Mapping[int, Run]) -> Any:
@@ -100,23 +94,28 @@ class Store:
             columns[f"record.{name}"] = arrow.array(recorded, arrow.list_(arrow.float64()))
         columns["best"] = arrow.array([run.best for run in rows], arrow.int64())
         columns["failed"] = arrow.array([run.failed for run in rows], arrow.bool_())
-        return arrow.table(columns).replace_schema_metadata({KEY: definition.encode()})
+        told = {DEFINITION: definition.encode(), CONTENT: _content(runs)}
+        return arrow.table(columns).replace_schema_metadata(told)
 
     def _read(self, definition: str) -> dict[int, Run]:
         path = self.path(definition)
         if not path.exists():
             return {}
         try:
-            table = self._parquet.read_table(path, page_checksum_verification=True)
-            if (table.schema.metadata or {}).get(KEY) != definition.encode():
+            table = self._parquet.read_table(path)
+            told = table.schema.metadata or {}
+            if told.get(DEFINITION) != definition.encode():
                 raise ValueError("it holds other runs than its name says")
-            return self._runs_of(table, len(json.loads(definition)["steps"]), self._seconds(path))
-        except (self._arrow.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
+            runs = self._runs_of(table, self._seconds(path))
+            if told.get(CONTENT) != _content(runs):
+                raise ValueError("its checksum is wrong")
+            return runs
+        except Exception as error:  # a different one for each way a file can be broken
             text = str(error).partition("\n")[0]
             self.damaged.append(f"{path} is damaged ({text}): its runs are computed again")
             return {}
 
-    def _runs_of(self, table: Any, n_steps: int, seconds: Mapping[int, float]) -> dict[int, Run]:
+    def _runs_of(self, table: Any, seconds: Mapping[int, float]) -> dict[int, Run]:
         columns = {name: table.column(name).to_pylist() for name in ("unit", "best", "failed")}
         records = {
             name.removeprefix("record."): [None if row is None else np.array(row, np.float64) for row in rows]
@@ -124,8 +123,6 @@ class Store:
             if name.startswith("record.")
             for rows in [table.column(name).to_pylist()]
         }
-        if any(row is not None and row.shape != (n_steps,) for rows in records.values() for row in rows):
-            raise ValueError(f"not every run has {n_steps} checkpoints")
         return {
             unit: Run(
                 {name: row for name, rows in records.items() if (row := rows[i]) is not None},
@@ -143,6 +140,17 @@ class Store:
             }
         except (OSError, ValueError, TypeError, AttributeError):
             return {}  # only the times are lost
+
+
+def _content(runs: Mapping[int, Run]) -> bytes:
+    """A hash of runs, but for the time they took."""
+    hashed = hashlib.blake2b(digest_size=16)
+    for unit in sorted(runs):
+        run = runs[unit]
+        hashed.update(f"{unit} {run.best} {run.failed}".encode())
+        for name in sorted(run.records):
+            hashed.update(f" {name} {len(run.records[name])} ".encode() + run.records[name].tobytes())
+    return hashed.hexdigest().encode()
 
 
 def _pyarrow() -> tuple[Any, Any]:

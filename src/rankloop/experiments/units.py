@@ -102,7 +102,7 @@ def play(errand: Errand, pulse: Pulse) -> list[Played]:
             run = problem.play(unit, errand.seed, errand.steps, errand.horizon, pulse)
         except Stopped:
             break
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             played.append(Played(unit, None, explain(error)))
         else:
             played.append(Played(unit, run))

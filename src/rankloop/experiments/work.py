@@ -36,7 +36,7 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, outcomes: Sequence[Outcome], left: int) -> None:
         super().__init__(f"interrupted with {left:,} units left: the same command continues where it stopped")
         self.outcomes = outcomes
-        """Of every experiment, as far as it came."""
+        """Of the experiments, as far as they came."""
         self.left = left
 
 
@@ -129,13 +129,15 @@ class Work:
         for curve in todo:
             if self.stopping:
                 return
-            if curve.kind in warm and curve.seconds_per_step:
+            known = curve.seconds_per_step
+            if known and (not curve.kind or curve.kind in warm):
                 continue
             self._show("compiling", len(warm), len(first), None)
             try:
                 curve.measure()
             except Exception:
                 continue  # its units will tell
+            curve.seconds_per_step = known or curve.seconds_per_step
             if curve.kind and curve.kind not in warm:
                 remember(curve.kind, pairs[curve.kind])
                 warm.add(curve.kind)
