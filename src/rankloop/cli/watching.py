@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -12,9 +13,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from rankloop.cli.tables import console
-from rankloop.experiments.watch import Lines, Status, Watcher
+from rankloop.experiments.watch import HEARTBEAT, Lines, Status, Watcher
 from rankloop.experiments.watch import duration as time_left
-from rankloop.report.scorecard import MARKS, Judged, by_chapter, chapter_title, counted, effect
+from rankloop.report.scorecard import MARKS, Judged, by_chapter, chapter_title, counted, found_here
+from rankloop.report.settings import kind_and_text
 from rankloop.report.timings import duration
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ class Watching:
     def __init__(self) -> None:
         self._number = 0
         self._total = 0
+        self._spoke = -HEARTBEAT
         self._lines: Watcher = Lines()
         self._bars: Any = None
         self._task: Any = None
@@ -52,7 +55,8 @@ class Watching:
         """Show where the work stands."""
         self._total = status.experiments
         if self._bars is None:
-            self._lines.show(status)
+            if status.doing != "preparing" or self._quiet():
+                self._lines.show(status)
             return
         running = status.doing == "running"
         notes = [f"{time_left(status.seconds_left)} left"] if status.seconds_left is not None else []
@@ -66,6 +70,13 @@ class Watching:
             note=", ".join(notes),
         )
 
+    def _quiet(self) -> bool:
+        """Whether nothing was said for a while: most experiments are prepared in a moment."""
+        now = time.monotonic()
+        quiet = now - self._spoke > HEARTBEAT
+        self._spoke = now if quiet else self._spoke
+        return quiet
+
     def note(self, text: str) -> None:
         """Tell something that the user should know."""
         self._print(text)
@@ -73,9 +84,7 @@ class Watching:
     def finished(self, outcome: Outcome) -> None:
         """Say that an experiment is done, and what data it used."""
         self._number += 1
-        sources = dict.fromkeys(
-            f"{'real data' if panel.source.real else 'stand-in'}: {panel.source.text}" for panel in outcome.panels
-        )
+        sources = dict.fromkeys(": ".join(kind_and_text(panel.source)) for panel in outcome.panels)
         failed = f", {len(outcome.failures):,} failed" if outcome.failures else ""
         shown = list(sources)[:2] + [f"and {len(sources) - 2} more"] * (len(sources) > 2)
         self._print(
@@ -119,14 +128,13 @@ def print_scorecard(judged: Sequence[Judged]) -> None:
     table.add_column("verdict", no_wrap=True)
     table.add_column("claim", ratio=4)
     table.add_column("found here", ratio=4)
-    table.add_column("effect", justify="right", no_wrap=True)
     table.add_column("section")
     for chapter, found in by_chapter(judged).items():
         table.add_section()
         table.add_row("", f"[bold]{escape(chapter_title(chapter))}[/] [dim]{counted(found)}[/]")
         for claim, _, finding, _ in found:
             verdict = f"[{COLOURS[finding.verdict]}]{MARKS[finding.verdict]} {finding.verdict}[/]"
-            table.add_row(verdict, *map(escape, (claim.text, finding.text, effect(finding), claim.section)))
+            table.add_row(verdict, *map(escape, (claim.text, found_here(finding), claim.section)))
     console().print(table)
 
 

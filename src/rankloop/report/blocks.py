@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from rankloop.report.page import paragraphs
-from rankloop.report.scorecard import MARKS, Judged, chapter_title, counted, counts, effect
+from rankloop.report.scorecard import MARKS, Judged, chapter_title, counted, counts, effect, found_here
 
 
 class Block(Protocol):
@@ -234,12 +234,10 @@ class Claims:
         place = f'section {html.escape(claim.section)} · <a href="#{name}">{name}</a>' if self.linked else ""
         place = place or f"section {html.escape(claim.section)}"
         badge = f'<span class="verdict {finding.verdict}">{MARKS[finding.verdict]} {finding.verdict}</span>'
-        found = effect(finding)
-        numbers = "" if found == "–" else f'<span class="quiet">effect {html.escape(found)}</span>'
         return (
             f"<tr><td>{badge}</td>"
             f'<td>{html.escape(claim.text)} <span class="quiet">{place}</span></td>'
-            f"<td>{html.escape(finding.text)} {numbers}</td></tr>"
+            f"<td>{html.escape(found_here(finding))}</td></tr>"
         )
 
     def as_markdown(self) -> str:

@@ -124,7 +124,7 @@ def _experiment(
         blocks.append(players(outcome))
     else:
         blocks.append(Prose("No run has finished."))
-    return [*blocks, sources(outcome), *failures(outcome)]
+    return [*blocks, *sources(outcome), *failures(outcome)]
 
 
 def _page(sections: Iterable[Sequence[Block]], footer: str) -> str:

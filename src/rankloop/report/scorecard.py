@@ -94,3 +94,9 @@ def effect(finding: Finding) -> str:
         return "–"
     error = "" if finding.error != finding.error else f" ± {readable(finding.error)}"
     return f"{readable(finding.effect)}{error}"
+
+
+def found_here(finding: Finding) -> str:
+    """What the test found, with the effect where the text does not tell it."""
+    told = effect(finding)
+    return finding.text if told == "–" or told in finding.text else f"{finding.text} (effect {told})"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rankloop.experiments import Outcome
-from rankloop.report.blocks import Block, Cell, Facts, Items, Table
+from rankloop.experiments import Outcome, Source
+from rankloop.report.blocks import Block, Cell, Items, Table
 from rankloop.report.drawings import described
 from rankloop.report.figures import Bounds, labels
 from rankloop.report.scorecard import MARKS, Judged, counts
@@ -176,18 +176,25 @@ def _against(each: Comparison | None) -> Cell:
     return Cell(duration(each.ours), f"thesis {duration(each.thesis)}{faster}")
 
 
-def sources(outcome: Outcome) -> Block:
+def sources(outcome: Outcome) -> list[Block]:
     """The data of each panel."""
-    panels: dict[tuple[str, bool], list[str]] = {}
+    panels: dict[tuple[str, str], list[str]] = {}
     for panel in outcome.panels:
-        panels.setdefault((panel.source.text, panel.source.real), []).append(panel.name)
-    if not panels:
-        return Facts({})
+        panels.setdefault(kind_and_text(panel.source), []).append(panel.name)
     items = []
-    for (text, real), names in panels.items():
+    for (kind, text), names in panels.items():
         where = f" ({', '.join(names)})" if len(panels) > 1 else ""
-        items.append(("real data" if real else "stand-in", f"{text}{where}"))
-    return Items("Data", items)
+        items.append((kind, f"{text}{where}"))
+    return [Items("Data", items)] if items else []
+
+
+def kind_and_text(source: Source) -> tuple[str, str]:
+    """Whether the data are real, and what they are.
+
+    >>> kind_and_text(Source("stand-in: made-up queries", real=False))
+    ('stand-in', 'made-up queries')
+    """
+    return "real data" if source.real else "stand-in", source.text.removeprefix("stand-in: ")
 
 
 def failures(outcome: Outcome) -> list[Block]:

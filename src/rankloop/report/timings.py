@@ -5,20 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from rankloop.experiments import Outcome
+from rankloop.experiments.chapter2 import DAYS
 from rankloop.simulation import Result
 
 DAY = 86_400.0
 THESIS_STEPS = 10**8
-
-THESIS_DAYS = {
-    "MergeDTS": {"MSLR": 0.08, "ISTELLA": 0.03, "Yahoo": 0.11},
-    "MergeRUCB": {"MSLR": 0.08, "ISTELLA": 0.03, "Yahoo": 0.11},
-    "SelfSparring": {"MSLR": 0.18, "ISTELLA": 0.22, "Yahoo": 0.90},
-    "DTS": {"MSLR": 5.23, "ISTELLA": 9.88, "Yahoo": 100.27},
-    "RMED1": {"MSLR": 0.36, "ISTELLA": 0.19, "Yahoo": 18.39},
-    "REX3": {"MSLR": 0.25, "ISTELLA": 0.11, "Yahoo": 0.27},
-}
-"""Days that 10^8 steps took, from the table of running times in the thesis' section 2.5.2."""
 
 
 class Projection(NamedTuple):
@@ -75,19 +66,14 @@ def _n_problems(environment: Any) -> int:
 
 
 def comparisons(outcome: Outcome) -> list[Comparison]:
-    """The running times that the thesis gives for what was measured, ours beside them."""
+    """The running times of the thesis' table 2.2 for what was measured, ours beside them."""
     found = []
     for (panel, player), result in outcome.results.items():
         speed = microseconds(result)
-        days = _thesis_days(panel, player)
+        days = DAYS.get(panel, {}).get(player)
         if speed is not None and days is not None:
             found.append(Comparison(panel, player, days * DAY, speed * 1e-6 * THESIS_STEPS))
     return found
-
-
-def _thesis_days(panel: str, player: str) -> float | None:
-    by_dataset = THESIS_DAYS.get(player.replace("-", ""), {})
-    return next((days for dataset, days in by_dataset.items() if dataset.casefold() in panel.casefold()), None)
 
 
 def duration(seconds: float) -> str:
