@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import io
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,13 +31,16 @@ def described(record: str) -> str:
 def inline_svg(figure: Figure, prefix: str, label: str) -> str:
     """A figure, drawn with `INK`, as an SVG element whose names begin with a prefix of its own."""
     from matplotlib import rc_context
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     figure.patch.set_alpha(0)
     for axes in figure.axes:
         axes.patch.set_alpha(0)
     text = io.StringIO()
     with rc_context({"svg.hashsalt": prefix, "svg.fonttype": "path"}):
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+        # `savefig` would draw everything twice.
+        canvas: Any = FigureCanvasSVG(figure)
+        canvas.print_svg(text, metadata={"Date": None, "Creator": None})
     drawing = text.getvalue()
     drawing = drawing[drawing.index("<svg") :].replace(INK, "currentColor")
     drawing = re.sub(r"<metadata>.*?</metadata>", "", drawing, flags=re.DOTALL)
@@ -51,6 +54,11 @@ def inline_svg(figure: Figure, prefix: str, label: str) -> str:
 
 def png(figure: Figure) -> bytes:
     """A figure on white."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure.patch.set(facecolor="white", alpha=1)
+    figure.set_dpi(PIXELS_AN_INCH)
     data = io.BytesIO()
-    figure.savefig(data, format="png", dpi=PIXELS_AN_INCH, facecolor="white", metadata={"Software": None})
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.print_png(data, metadata={"Software": None})
     return data.getvalue()

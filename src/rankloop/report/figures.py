@@ -101,8 +101,7 @@ def _study(outcome: Outcome, record: str) -> Figure:
 
 
 def _picture(figure: Figure, name: str, alt: str, caption: str) -> tuple[Picture, bytes]:
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # the layout stands: both forms are drawn with it
     narrowest = round(figure.get_figwidth() * 72 * PIXELS_A_POINT * SHRINK)
     svg = inline_svg(figure, name, alt)
+    figure.set_layout_engine("none")  # the layout stands: both forms are drawn with it
     return Picture(svg, f"pictures/{name}.png", alt, caption, narrowest), png(figure)

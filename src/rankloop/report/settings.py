@@ -172,7 +172,7 @@ def running_times(outcome: Outcome) -> list[Block]:
 def _against(each: Comparison | None) -> Cell:
     if each is None:
         return Cell("–")
-    faster = f", {each.thesis / each.ours:,.0f}×" if each.ours else ""
+    faster = f", {readable(each.thesis / each.ours)}×" if each.ours else ""
     return Cell(duration(each.ours), f"thesis {duration(each.thesis)}{faster}")
 
 
