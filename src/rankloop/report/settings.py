@@ -45,9 +45,9 @@ def overview(outcomes: Sequence[Outcome], judged: Sequence[Judged], cores: int) 
     rows.append([Cell("All"), Cell(""), Cell(""), Cell(""), Cell(duration(total)), Cell(duration(projected / cores))])
     headings = ["experiment", "thesis", "data", "claims", "core time", f"paper scale on {cores} cores"]
     caption = (
-        "Core time is what one core took, other work on it included. Paper scale is projected from the measured time a step: runs × steps × "
-        f"problems, on {cores} core{'s' * (cores != 1)}; policies that settle on an answer get faster in long runs, so "
-        "it is an upper estimate for them."
+        "Core time is what one core took, other work on it included. Paper scale is projected from the measured time "
+        f"a step: runs × steps × problems, on {cores} core{'s' * (cores != 1)}; policies that settle on an answer get "
+        "faster in long runs, so it is an upper estimate for them."
     )
     return Table(headings, rows, caption, words=(0, 1, 2))
 
