@@ -16,8 +16,10 @@ from rankloop.cli.diversify import diversify
 from rankloop.cli.drift import drift
 from rankloop.cli.duel import duel
 from rankloop.cli.errors import Refused, suggestion
+from rankloop.cli.experiments import experiments
 from rankloop.cli.policies import policies
 from rankloop.cli.preferences import preferences
+from rankloop.cli.reproduce import reproduce
 from rankloop.cli.rerank import rerank
 
 INTERRUPTED = 130
@@ -91,7 +93,7 @@ def _rankloop(
     """Optimise ranking systems online, as bandits."""
 
 
-for command in (duel, rerank, drift, diversify, preferences, policies, demo):
+for command in (duel, rerank, drift, diversify, preferences, policies, experiments, reproduce, demo):
     app.command()(command)
 app.add_typer(clicks.app, name="clicks")
 app.add_typer(bounds.app, name="bounds")

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import html
-import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 
+from rankloop.report.drawings import CAPTIONS, INK, described, inline_svg
 from rankloop.report.tables import AnyRow, cells, headings, rows
 from rankloop.simulation import Result
-
-_INK = "#010203"
-"""Stands for the colour of the text, which the page replaces by its own, light or dark."""
 
 
 @dataclass
@@ -29,23 +26,30 @@ class Section:
     """What to draw, each in its own picture."""
 
 
-_CAPTIONS = {
-    "regret": "Mean over runs of the cumulative regret; bands show one standard error. Lower is better.",
-    "violations": "Lists so far that had more pairs in the wrong order than a safe policy may show. Fewer are better.",
-    "ndcg": "NDCG of the list that is shown at each moment. Higher is better.",
-    "clicks": "Clicks so far. More are better.",
-}
-
-
 def page(title: str, text: str, sections: Iterable[Section], footer: str = "") -> str:
     """The page as text, to be written to a file that ends in .html.
 
     Plain text is escaped; an empty line in it begins a paragraph.
     """
     body = "\n".join(_section(section, number) for number, section in enumerate(sections, 1))
-    template = files("rankloop.report").joinpath("page.html").read_text(encoding="utf-8")
-    parts = {"title": html.escape(title), "text": _paragraphs(text), "body": body, "footer": _paragraphs(footer)}
-    return re.sub(r"\{\{(\w+)\}\}", lambda slot: parts[slot[1]], template)
+    return fill(title, text, body, footer)
+
+
+def fill(title: str, text: str, body: str, footer: str, more_style: str = "") -> str:
+    """A page with the given body, which is HTML; the rest is plain text."""
+    parts = {
+        "title": html.escape(title),
+        "style": (resource("page.css") + more_style).strip(),
+        "text": paragraphs(text),
+        "body": body,
+        "footer": paragraphs(footer),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda slot: parts[slot[1]], resource("page.html"))
+
+
+def resource(name: str) -> str:
+    """A text that comes with this package."""
+    return files("rankloop.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _section(section: Section, number: int) -> str:
@@ -53,13 +57,13 @@ def _section(section: Section, number: int) -> str:
     facts = "".join(f"<div><dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd></div>" for k, v in section.facts.items())
     figures = "\n".join(
         f"<figure>\n{_plot(section, record, f's{number}-{record}')}\n"
-        f"<figcaption>{html.escape(_CAPTIONS[record])}</figcaption>\n</figure>"
+        f"<figcaption>{html.escape(CAPTIONS[record])}</figcaption>\n</figure>"
         for record in section.records
         if table
     )
     return f"""<section>
 <h2>{html.escape(section.title)}</h2>
-{_paragraphs(section.text)}
+{paragraphs(section.text)}
 {f"<dl>{facts}</dl>" if facts else ""}
 {figures or "<p>No run has finished.</p>"}
 {_table(table)}
@@ -75,33 +79,19 @@ def _table(table: Sequence[AnyRow]) -> str:
         + "</tr>"
         for row in table
     )
-    return f'<div class="scroll"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'
+    content = f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>"
+    return f'<div class="scroll"><table class="ranking">\n{content}</table></div>'
 
 
-def _paragraphs(text: str) -> str:
+def paragraphs(text: str) -> str:
+    """Plain text as HTML; an empty line begins a paragraph."""
     return "\n".join(f"<p>{html.escape(' '.join(part.split()))}</p>" for part in text.split("\n\n") if part.strip())
 
 
 def _plot(section: Section, record: str, prefix: str) -> str:
     """The plot as SVG in the colours of the page."""
-    from matplotlib import rc_context
-
     from rankloop.simulation.plots import plot_results
 
-    with rc_context({"svg.hashsalt": prefix, "svg.fonttype": "path"}):
-        figure = plot_results(section.results, log=section.log, record=record, title="", ink=_INK)
-        figure.patch.set_alpha(0)
-        for axes in figure.axes:
-            axes.patch.set_alpha(0)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    drawing = text.getvalue()
-    drawing = drawing[drawing.index("<svg") :].replace(_INK, "currentColor")
-    drawing = re.sub(r"<metadata>.*?</metadata>", "", drawing, flags=re.DOTALL)
-    # Every plot names its parts alike; on one page the names must differ.
-    drawing = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", drawing)
-    drawing = re.sub(r' (width|height)="[\d.]+pt"', "", drawing, count=2)
+    figure = plot_results(section.results, log=section.log, record=record, title="", ink=INK)
     policies = ", ".join(result.policy for result in section.results)
-    what = "NDCG" if record == "ndcg" else record.capitalize()
-    label = html.escape(f"{what} over time of {policies}", quote=True)
-    return drawing.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+    return inline_svg(figure, prefix, f"{described(record)} over time of {policies}")

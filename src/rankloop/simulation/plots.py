@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -15,22 +17,28 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from rankloop.simulation.result import Result
 
 Floats = npt.NDArray[np.float64]
+Style = Literal["-", "--", "-.", ":"]
+Look = tuple[str, Style]
+"""Colour and style of a line."""
 
 # Hues that stay apart for colour-blind readers and on paper (Okabe and Ito); line styles tell them apart too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1", "#7F7F7F")
-STYLES = ("-", "--", "-.", ":")
+STYLES: tuple[Style, ...] = get_args(Style)
 INK = "#333333"
 
 MOST_DECADES = 4.0
 FEWEST_DECADES = 1.5
 """How much of a logarithmic time axis is shown: in the first steps all policies explore alike."""
 
-_AXIS_LABELS = {
+AXIS_LABELS = {
     "regret": "cumulative regret",
     "violations": "lists less safe than allowed, so far",
     "ndcg": "NDCG",
     "clicks": "clicks so far",
 }
+
+HEADROOM = 100.0
+"""How many times higher than the measured lines a logarithmic axis goes to show a bound."""
 
 LABEL_WIDTH = 26
 """Characters after which the name of a line is broken."""
@@ -45,13 +53,37 @@ def plot_results(
     logarithmic axis of time only.
     """
     shown = [result for result in results if result.finished]
+    figure = Figure(figsize=(8, 4.5), dpi=150, layout="constrained")
+    axes = figure.add_subplot()
+    draw_lines(axes, shown, log=log, record=record, looks=[look(k) for k in range(len(shown))], ink=ink)
+    axes.set_xlabel("steps", color=ink)
+    axes.set_ylabel(AXIS_LABELS.get(record, record), color=ink)
+    axes.set_title(title if title is not None else _title(shown), color=ink, loc="left", fontsize=11)
+    name_lines(axes, [_label(result, shown) for result in shown], ink)
+    return figure
+
+
+def look(k: int) -> Look:
+    """The colour and style of the k-th line of a picture."""
+    return COLOURS[k % len(COLOURS)], STYLES[(k // len(COLOURS) + k) % len(STYLES)]
+
+
+def draw_lines(
+    axes: Axes,
+    shown: Sequence[Result],
+    *,
+    log: bool,
+    record: str,
+    looks: Sequence[Look],
+    ink: str,
+    bounds: Mapping[int, Floats] = MappingProxyType({}),
+) -> None:
+    """The lines of results with their bands; `bounds`, by the index of the result, are thin lines of its colour."""
     if not shown:
         raise ValueError("there is no finished run to plot")
     unknown = [result.policy for result in shown if record not in next(iter(result.finished.values())).records]
     if unknown:
         raise ValueError(f"the result of {unknown[0]} has no record {record!r}")
-    figure = Figure(figsize=(8, 4.5), dpi=150, layout="constrained")
-    axes = figure.add_subplot()
     means = [result.mean(record) for result in shown]
     both_log = log and record == "regret"  # what other records say, they say near zero or near one
     if both_log:
@@ -62,9 +94,8 @@ def plot_results(
         axes.xaxis.set_minor_formatter(NullFormatter())
         if record == "violations":  # from none at all to every list
             axes.set_yscale("symlog", linthresh=1.0)
-    for k, (result, mean) in enumerate(zip(shown, means, strict=True)):
+    for result, mean, (colour, style) in zip(shown, means, looks, strict=True):
         error = result.standard_error(record)
-        colour, style = COLOURS[k % len(COLOURS)], STYLES[(k // len(COLOURS) + k) % len(STYLES)]
         lowest = axes.get_ylim()[0] if both_log else 0.0 if record == "violations" else -np.inf
         visible = (mean > 0) & (result.steps >= axes.get_xlim()[0]) if both_log else np.full(len(mean), True)
         steps, mean, error = result.steps[visible], mean[visible], error[visible]
@@ -78,16 +109,30 @@ def plot_results(
     if not log:
         axes.set_xlim(0, max(int(result.steps[-1]) for result in shown))
         _shade_epochs(axes, shown, ink)
+    _draw_bounds(axes, shown, looks, bounds)
     axes.xaxis.set_major_formatter(FuncFormatter(_tick))
-    axes.set_xlabel("steps", color=ink)
-    axes.set_ylabel(_AXIS_LABELS.get(record, record), color=ink)
-    axes.set_title(title if title is not None else _title(shown), color=ink, loc="left", fontsize=11)
+    dress(axes, ink)
+
+
+def dress(axes: Axes, ink: str) -> None:
+    """A quiet grid and two spines, in the colour of the text."""
     axes.grid(True, which="major", alpha=0.25, linewidth=0.6, color=ink)
     axes.tick_params(which="both", colors=ink, labelsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(ink)
-    _name_lines(axes, [_label(result, shown) for result in shown], [float(mean[-1]) for mean in means], ink)
-    return figure
+
+
+def _draw_bounds(axes: Axes, shown: Sequence[Result], looks: Sequence[Look], bounds: Mapping[int, Floats]) -> None:
+    """Bounds as far as they are in sight: they must not press the measured lines into a corner."""
+    bottom, top = axes.get_ylim()
+    logarithmic = axes.get_yscale() == "log"
+    highest = top * (HEADROOM if logarithmic else 1.0)
+    for k, bound in bounds.items():
+        visible = (shown[k].steps >= axes.get_xlim()[0]) & (bound <= highest)
+        axes.plot(shown[k].steps[visible], bound[visible], linewidth=0.8, color=looks[k][0])
+        if logarithmic and visible.any():
+            top = max(top, float(bound[visible].max()) * 1.2)
+    axes.set_ylim(bottom, top)
 
 
 def _shade_epochs(axes: Axes, results: Sequence[Result], ink: str) -> None:
@@ -163,12 +208,13 @@ def _label(result: Result, results: Sequence[Result]) -> str:
     return "\n".join(textwrap.wrap(label, LABEL_WIDTH, subsequent_indent="  "))
 
 
-def _name_lines(axes: Axes, labels: Sequence[str], ends: Sequence[float], ink: str) -> None:
+def name_lines(axes: Axes, labels: Sequence[str], ink: str) -> None:
     """Write each line's name beside its end, moved apart where they would overlap."""
     transform = axes.transData + axes.transAxes.inverted()
     right = axes.get_xlim()[1]
-    scale_bottom = axes.get_ylim()[0]
-    heights = [float(transform.transform((right, max(end, scale_bottom)))[1]) for end in ends]
+    bottom, top = axes.get_ylim()
+    ends = [float(y[-1]) if len(y) else bottom for y in (np.asarray(line.get_ydata()) for line in axes.lines)]
+    heights = [float(transform.transform((right, min(max(end, bottom), top)))[1]) for end in ends[: len(labels)]]
     line_height = 0.05
     sizes = [line_height * (1 + label.count("\n")) + 0.008 for label in labels]
     places = _spread(heights, sizes)

@@ -1,0 +1,92 @@
+"""How long experiments take: measured here, projected to the thesis' scale, and what the thesis itself took."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from rankloop.experiments import Outcome
+from rankloop.experiments.chapter2 import DAYS
+from rankloop.simulation import Result
+
+DAY = 86_400.0
+THESIS_STEPS = 10**8
+
+
+class Projection(NamedTuple):
+    """What all runs of paper scale would take."""
+
+    seconds: float
+    """Of one core."""
+    whole: bool
+    """Whether every player was measured."""
+
+
+class Comparison(NamedTuple):
+    """One running time of the thesis, with ours for as many steps."""
+
+    panel: str
+    player: str
+    thesis: float
+    """Seconds, as ours."""
+    ours: float
+
+
+def microseconds(result: Result) -> float | None:
+    """Of a step, on average over the runs; None where none has finished."""
+    if not result.finished:
+        return None
+    horizon = int(result.setting.get("horizon", result.steps[-1]))
+    return float(result.seconds.mean()) / horizon * 1e6
+
+
+def projection(outcome: Outcome) -> Projection:
+    """The time of paper scale, from the microseconds a step that were measured at this one.
+
+    A player that was not measured in a panel is taken to be as fast as in the others.
+    """
+    paper = outcome.experiment.amounts["paper"]
+    measured = {key: speed for key, result in outcome.results.items() if (speed := microseconds(result)) is not None}
+    total, whole = 0.0, True
+    for panel in outcome.panels:
+        n_problems = _n_problems(panel.environment) if paper.problems is None else paper.problems
+        labels = [player.label for player in panel.players]
+        labels += [label for name, label in outcome.results if name == panel.name and label not in labels]
+        for label in labels:
+            speed = measured.get((panel.name, label))
+            if speed is None:
+                others = [other for (_, player), other in measured.items() if player == label]
+                whole = whole and bool(others)
+                speed = sum(others) / len(others) if others else 0.0
+            total += paper.runs * paper.horizon * n_problems * speed * 1e-6
+    return Projection(total, whole)
+
+
+def _n_problems(environment: Any) -> int:
+    return len(environment) if isinstance(environment, list) else 1
+
+
+def comparisons(outcome: Outcome) -> list[Comparison]:
+    """The running times of the thesis' table 2.2 for what was measured, ours beside them."""
+    found = []
+    for (panel, player), result in outcome.results.items():
+        speed = microseconds(result)
+        days = DAYS.get(panel, {}).get(player)
+        if speed is not None and days is not None:
+            found.append(Comparison(panel, player, days * DAY, speed * 1e-6 * THESIS_STEPS))
+    return found
+
+
+def duration(seconds: float) -> str:
+    """A time as a person says it.
+
+    >>> [duration(s) for s in (0.02, 4.26, 59.7, 300, 8000, 200_000, 5e7)]
+    ['0.02 s', '4.3 s', '1 min', '5 min', '2.2 h', '2.3 days', '1.6 years']
+    """
+    if seconds < 0.005:
+        return "<0.01 s"
+    for size, unit in ((365.25 * DAY, "years"), (DAY, "days"), (3600.0, "h"), (60.0, "min")):
+        if seconds >= 0.99 * size:
+            amount = seconds / size
+            number = f"{amount:,.0f}" if amount >= 10 else f"{amount:.1f}".removesuffix(".0")
+            return f"{number} {unit[:-1] if number == '1' and unit.endswith('s') else unit}"
+    return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
