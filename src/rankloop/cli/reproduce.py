@@ -179,11 +179,13 @@ def _write(outcomes: Sequence[Outcome], out: Path, command: str, workers: int | 
     if not outcomes:
         return None
     from rankloop import __version__
+    from rankloop.experiments.bounds import bounds
     from rankloop.experiments.claims import CLAIMS
     from rankloop.report.reproduction import reproduction
 
     footer = f"Made by rankloop {__version__} with the command: {command}"
-    report = reproduction(outcomes, CLAIMS, cores=workers or os.cpu_count() or 1, footer=footer)
+    found = {outcome.experiment.name: bounds(outcome) for outcome in outcomes}
+    report = reproduction(outcomes, CLAIMS, cores=workers or os.cpu_count() or 1, footer=footer, bounds=found)
     with refusing("cannot write the report"):
         report.write(out)
     return report

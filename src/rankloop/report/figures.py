@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.experiments import Outcome, Panel
+from rankloop.experiments.bounds import NOTES
 from rankloop.report.blocks import Picture
 from rankloop.report.drawings import CAPTIONS, INK, described, inline_svg, png
 from rankloop.simulation import Result
@@ -48,7 +49,7 @@ def pictures(outcome: Outcome, bounds: Bounds) -> Iterator[tuple[Picture, bytes]
             shown = {key: bound for key, bound in bounds.items() if key[0] in over_time and record == "regret"}
             figure = plot_panels(over_time, log=experiment.log, record=record, bounds=shown, ink=INK)
             alt = f"{what} over time in {', '.join(over_time)}"
-            more = " Thin lines are upper bounds of the theory, where they are in sight." if shown else ""
+            more = f" Thin lines, where they are in sight: {NOTES[experiment.chapter]}." if shown else ""
             yield _picture(figure, f"{experiment.name}-{record}", alt, caption + more)
 
 

@@ -63,7 +63,20 @@ class DriftRow(NamedTuple):
     microseconds_per_step: float
 
 
-AnyRow = Row | ListRow | DriftRow
+class HybridRow(NamedTuple):
+    """What a table says of a result of lists for users who want them relevant and diverse."""
+
+    policy: str
+    steps: int
+    runs: int
+    mean_regret: float
+    standard_error: float
+    clicks_a_list: float
+    """Over the whole run; users click once at most."""
+    microseconds_per_step: float
+
+
+AnyRow = Row | ListRow | DriftRow | HybridRow
 
 
 def rows(results: Iterable[Result]) -> list[AnyRow]:
@@ -91,6 +104,8 @@ def _row(result: Result) -> AnyRow:
     recorded = next(iter(result.finished.values())).records
     if "ndcg" not in recorded:
         return Row(**common, found_winner=float(result.found.mean()), failures=int(result.failures.sum()))
+    if result.setting.get("hybrid"):
+        return HybridRow(**common, clicks_a_list=float(result.mean("clicks")[-1]) / common["steps"])
     ndcg = float(result.mean("ndcg")[-1])
     if "epochs" in result.setting:
         late = _late_epoch(result)
@@ -130,6 +145,7 @@ def _at(result: Result, record: str, step: int) -> float | None:
 
 
 HEADINGS = ("policy", "regret", "± s.e.", "runs", "found the winner", "lost the winner", "µs a step")
+_HYBRID_HEADINGS = ("policy", "regret", "± s.e.", "runs", "clicks a list", "µs a step")
 _LIST_HEADINGS = ("policy", "regret", "± s.e.", "runs", "unsafe of first 100", "unsafe lists", "NDCG", "µs a step")
 
 
@@ -137,6 +153,8 @@ def headings(table: Sequence[AnyRow]) -> Sequence[str]:
     """What stands above the cells of a table."""
     if table and isinstance(table[0], ListRow):
         return _LIST_HEADINGS
+    if table and isinstance(table[0], HybridRow):
+        return _HYBRID_HEADINGS
     if table and isinstance(table[0], DriftRow):
         late = f"in epoch {table[0].late_epoch}"
         return ("policy", "regret", "± s.e.", "runs", "in epoch 1", late, "NDCG", "µs a step")
@@ -148,6 +166,8 @@ def cells(row: AnyRow) -> Sequence[str]:
     middle: tuple[str, ...]
     if isinstance(row, Row):
         middle = (f"{row.found_winner:.0%}", f"{row.failures:,}")
+    elif isinstance(row, HybridRow):
+        middle = (f"{row.clicks_a_list:.3f}",)
     elif isinstance(row, ListRow):
         middle = (_number(row.early_violations), _number(row.violations), f"{row.ndcg:.3f}")
     else:

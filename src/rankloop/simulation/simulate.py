@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.environments import HybridCascade
 from rankloop.policies import ClickPolicy, Policy
 from rankloop.simulation.problems import Problem, digest, problems
 from rankloop.simulation.progress import Advance, Progress, bar, silence
@@ -149,7 +150,7 @@ def _blank(
     setting = {
         "policy": policy_name(first.policy, horizon),
         "parameters": _parameters(first.policy),
-        "environment": f"{len(found)} queries" if many else first.environment.name,
+        "environment": f"{len(found)} {_kind(first)}" if many else first.environment.name,
         "problem": digest(found),
         "horizon": horizon,
         "seed": _whole("seed", seed, 0),
@@ -158,11 +159,17 @@ def _blank(
         setting["winners"] = first.environment.winners
     else:
         setting["top"] = first.top
+        if isinstance(first.environment, HybridCascade):
+            setting["hybrid"] = True
         if hasattr(first.environment, "epoch_length"):
             setting["epochs"] = first.environment.epoch_length.tolist()
     if many:
         setting["queries"] = [problem.environment.name for problem in found]
     return Result(setting, _checkpoints(checkpoints, horizon))
+
+
+def _kind(problem: Problem) -> str:
+    return "users" if isinstance(problem.environment, HybridCascade) else "queries"
 
 
 def _take_over(resume: Result, wanted: Result) -> Result:
