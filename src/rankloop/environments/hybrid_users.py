@@ -50,7 +50,7 @@ def hybrid_problems(
     n_features: int = 10,
     n_users: int | None = None,
     seed: int = 0,
-    scaled: bool = False,
+    scaled: bool = True,
 ) -> list[HybridProblem]:
     """One problem for each of some users, whose tastes follow from ratings as in chapter 5.
 
@@ -92,7 +92,7 @@ def hybrid_problems(
     >>> problem.environment
     HybridCascade(100 items, name='user 154')
     >>> problem.relevance.shape, problem.topics.shape, problem.titles[0]
-    ((100, 10), (100, 10), 'The Hidden Garden (1993)')
+    ((100, 10), (100, 10), 'The Distant Circus (1966)')
     """
     if isinstance(ratings, Ratings):
         matrices = ratings.most_active(n_topics=n_topics)
@@ -132,7 +132,7 @@ def hybrid_problems(
     return problems
 
 
-def relevance_features(attractive: npt.ArrayLike, n_features: int = 10, *, scaled: bool = False) -> Floats:
+def relevance_features(attractive: npt.ArrayLike, n_features: int = 10, *, scaled: bool = True) -> Floats:
     """The item side of a singular value decomposition of users by items, each item's features scaled to length 1.
 
     The sign of each feature is such that its largest entry is positive. With `scaled`, singular vectors are multiplied
