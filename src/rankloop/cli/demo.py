@@ -10,9 +10,16 @@ import typer
 
 if TYPE_CHECKING:
     from rankloop.environments import PreferenceMatrix
+    from rankloop.policies.features import Explanation
 
 N_QUERIES = 3
-"""Queries of the parts on lists; their runs are as many times fewer."""
+"""Queries or users of the parts on lists; their runs are as many times fewer."""
+
+FEWER_LISTS = 20
+"""How many times fewer lists are shown where policies learn by features: they learn faster, and take longer to rank."""
+
+IN_THE_REPORT = ("duels-cycle", "rerank-violations", "drift-regret", "diversity-positions-movielens")
+"""One experiment of each chapter, to show what the report of a reproduction is like."""
 
 
 class Part(NamedTuple):
@@ -28,6 +35,8 @@ class Part(NamedTuple):
     log: bool = False
     top: int | None = None
     unit: str = "lists"
+    horizon: int | None = None
+    """Steps in a run, where fewer than in the other parts are enough."""
 
 
 def live_evaluation(horizon: int, runs: int) -> Iterator[Part]:
@@ -118,7 +127,34 @@ def changing_preferences(horizon: int, runs: int) -> Iterator[Part]:
     )
 
 
-PARTS: tuple[Callable[[int, int], Iterator[Part]], ...] = (live_evaluation, safe_reranking, changing_preferences)
+def relevance_and_diversity(horizon: int, runs: int) -> Iterator[Part]:
+    """How to show what is relevant, but not ten of the same?"""
+    from rankloop.cli.arguments import make_feature_policies
+    from rankloop.datasets import synthetic_ratings
+    from rankloop.environments import hybrid_problems
+
+    n_steps = max(1, horizon // FEWER_LISTS)
+    users = hybrid_problems(synthetic_ratings(), trade_off=0.5, n_users=N_QUERIES)
+    yield Part(
+        "Relevant, but not ten of the same",
+        """A thousand films with genres, and users who like some films for what they are and others for what the list
+        still lacks: the second crime story attracts less than the first. CascadeLinUCB learns what is relevant and is
+        blind to topics; CascadeLSB covers topics and is blind to the rest; CascadeHybrid learns both at once, from
+        clicks alone.""",
+        make_feature_policies("CascadeHybrid,CascadeLinUCB,CascadeLSB", users[0], 10, n_steps),
+        users,
+        {"problem": f"{N_QUERIES} users of a made-up catalogue", "items": f"{users[0].n_items:,}", "shown": "10"},
+        max(1, runs // N_QUERIES),
+        horizon=n_steps,
+    )
+
+
+PARTS: tuple[Callable[[int, int], Iterator[Part]], ...] = (
+    live_evaluation,
+    safe_reranking,
+    changing_preferences,
+    relevance_and_diversity,
+)
 """Each problem that the package solves adds one or more parts."""
 
 
@@ -150,8 +186,9 @@ def demo(
         for part in parts:
             results = []
             for policy in part.policies:
-                setting: dict[str, Any] = {"horizon": n_steps, "seed": first_seed, "top": part.top}
-                setting["checkpoints"] = _checkpoints(part, n_steps)
+                steps = part.horizon or n_steps
+                setting: dict[str, Any] = {"horizon": steps, "seed": first_seed, "top": part.top}
+                setting["checkpoints"] = _checkpoints(part, steps)
                 expected = blank(policy, part.environment, **setting)
                 n_units = part.runs * len(expected.setting.get("queries", [""]))
                 board.start(f"{expected.policy} on {part.facts['problem']}", n_units)
@@ -167,16 +204,30 @@ def demo(
                     raise KeyboardInterrupt
                 board.finish(result)
                 results.append(result)
-            facts = {**part.facts, f"{part.unit} a run": f"{n_steps:,}", "runs": f"{len(results[0].finished):,}"}
-            sections.append(Section(part.title, part.text, results, facts, log=part.log, records=part.records))
+            facts = {**part.facts, f"{part.unit} a run": f"{steps:,}", "runs": f"{len(results[0].finished):,}"}
+            lists = _lists(part, steps, first_seed) if part.horizon else {}
+            sections.append(Section(part.title, part.text, results, facts, part.log, part.records, lists))
     report = out / "index.html"
     with refusing("cannot write the report"):
         out.mkdir(parents=True, exist_ok=True)
         with replacing(report) as file:
             file.write(page("rankloop: a first look", INTRODUCTION, sections, _footer(__version__)).encode())
     for part, section in zip(parts, sections, strict=True):
-        print_results(section.results, f"{part.title} ({part.facts['problem']}, {n_steps:,} {part.unit} a run)")
+        steps = part.horizon or n_steps
+        print_results(section.results, f"{part.title} ({part.facts['problem']}, {steps:,} {part.unit} a run)")
     print(f"Report: {report}\nOpen it in a browser: {report.resolve().as_uri()}")
+
+
+def _lists(part: Part, horizon: int, seed: int) -> dict[str, Explanation]:
+    """What each policy would show the first user in the end."""
+    from rankloop.simulation import train
+
+    first = part.environment[0]
+    trained = [train(policy, first, horizon=horizon, seed=seed) for policy in part.policies]
+    return {
+        type(policy).__name__: policy.explain(titles=first.titles, topics=first.topics, topic_names=first.topic_names)
+        for policy in trained
+    }
 
 
 def _checkpoints(part: Part, horizon: int) -> list[int] | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 
+from rankloop.policies.features import Explanation, plot_coverage
 from rankloop.report.drawings import CAPTIONS, INK, described, inline_svg
 from rankloop.report.tables import AnyRow, cells, headings, rows
 from rankloop.simulation import Result
@@ -24,6 +25,8 @@ class Section:
     log: bool = True
     records: Sequence[str] = ("regret",)
     """What to draw, each in its own picture."""
+    lists: Mapping[str, Explanation] = field(default_factory=dict)
+    """What policies, by name, have learned to show one user, and why."""
 
 
 def page(title: str, text: str, sections: Iterable[Section], footer: str = "") -> str:
@@ -67,7 +70,22 @@ def _section(section: Section, number: int) -> str:
 {f"<dl>{facts}</dl>" if facts else ""}
 {figures or "<p>No run has finished.</p>"}
 {_table(table)}
+{_lists(section.lists, f"s{number}-lists") if section.lists else ""}
 </section>"""
+
+
+def _lists(lists: Mapping[str, Explanation], prefix: str) -> str:
+    drawing = inline_svg(plot_coverage(lists, ink=INK), prefix, f"Topics covered by the lists of {', '.join(lists)}")
+    caption = (
+        "The list that each policy has learned to show one user, from the top down: the darker, the more of a topic "
+        "is covered so far; dots mark what a position adds."
+    )
+    texts = "\n".join(
+        f"<details{' open' * (not k)}><summary>{html.escape(name)}</summary>\n"
+        f"<pre>{html.escape(str(each))}</pre></details>"
+        for k, (name, each) in enumerate(lists.items())
+    )
+    return f"<figure>\n{drawing}\n<figcaption>{caption}</figcaption>\n</figure>\n{texts}"
 
 
 def _table(table: Sequence[AnyRow]) -> str:

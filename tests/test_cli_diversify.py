@@ -1,0 +1,110 @@
+"""`rankloop diversify`: what it does, what it refuses, and how it goes on."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from rankloop.cli.app import app
+from rankloop.cli.arguments import feature_policies
+
+SHARED = Path(__file__).parents[2] / "shared" / "data" / "movielens"
+
+
+def rankloop(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def refused(*arguments: object) -> str:
+    result = rankloop("diversify", *arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    return result.stderr.strip().splitlines()[-1].removeprefix("rankloop: ")
+
+
+@pytest.fixture(scope="module")
+def ratings(tmp_path_factory) -> Path:
+    """A small MovieLens: 60 users, 40 films, 4 genres."""
+    folder = tmp_path_factory.mktemp("movielens")
+    draw = np.random.default_rng(0)
+    genres = ["Comedy", "Crime", "Drama", "War"]
+    films = [f"{a}::Film {a} (1999)::{'|'.join(genres[: 1 + a % 4])}" for a in range(1, 41)]
+    (folder / "movies.dat").write_text("\n".join(films) + "\n")
+    lines = []
+    for user in range(1, 61):
+        for film in draw.choice(40, 20, replace=False) + 1:
+            lines.append(f"{user}::{film}::{5 if (film + user) % 4 == 0 else draw.integers(1, 6)}")
+    (folder / "ratings.dat").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+SMALL = ("--users", 2, "--horizon", 200, "--positions", 4, "--topics", 4)
+
+
+def test_diversify_compares_explains_and_goes_on(ratings: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = ("diversify", ratings, *SMALL, "--out", out, "--policies", "CascadeHybrid,CascadeLinUCB(gamma=0.5)")
+    result = rankloop(*command)
+    assert result.exit_code == 0, result.output
+    rows = list(csv.DictReader((out / "results.csv").read_text().splitlines()))
+    assert {row["policy"] for row in rows} == {"CascadeHybrid", "CascadeLinUCB(gamma=0.5)"}
+    assert all(row["runs"] == "2" and 0 < float(row["clicks_a_list"]) <= 1 for row in rows)
+    text = (out / "lists.txt").read_text()
+    assert text.count("Film ") == 8
+    assert "Comedy" in text
+    assert text.strip() in result.stdout
+    for picture in ("regret.png", "coverage.png"):
+        assert (out / picture).read_bytes().startswith(b"\x89PNG")
+    again = rankloop(*command, "--runs", 2)
+    assert again.exit_code == 0, again.output
+    rows = list(csv.DictReader((out / "results.csv").read_text().splitlines()))
+    assert all(row["runs"] == "4" for row in rows)
+
+
+def test_all_feature_policies_can_be_compared_on_the_made_up_catalogue(tmp_path: Path) -> None:
+    result = rankloop("diversify", "--policies", "all", "--users", 1, "--horizon", 20, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    for name in feature_policies():
+        assert name in result.stdout
+    assert "FeaturePolicy" not in feature_policies()
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="needs ../shared/data")
+def test_twenty_topics_of_eighteen_are_all(tmp_path: Path) -> None:
+    result = rankloop(
+        "diversify", SHARED, "--users", 1, "--horizon", 20, "--policies", "CascadeLinUCB", "--out", tmp_path / "out"
+    )
+    assert result.exit_code == 0, result.output
+    assert "has 18 topics: all are taken, not 20" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--lambda", "1.5"), "--lambda must be a number from 0 to 1, not '1.5'"),
+        (("--lambda", "x"), "--lambda must be a number from 0 to 1, not 'x'"),
+        (("--positions", 41, "--horizon", 10), "n_positions = 41 is more than the 40 items"),
+        (("--users", 0), "--users must be"),
+        (("--topics", 0), "--topics must be"),
+        (("--policies", "CascadeHybird"), "did you mean CascadeHybrid?"),
+        (("--policies", "CascadeHybrid(relevance=3)"), "features follow from the ratings"),
+        (("--policies", "CascadeHybrid(gamma=-1)"), "gamma must be"),
+        (("--policies", "BubbleRank"), "no policy 'BubbleRank'"),
+    ],
+)
+def test_diversify_refuses(ratings: Path, tmp_path: Path, arguments, message) -> None:
+    assert message in refused(ratings, *arguments, "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_diversify_refuses_files_that_hold_no_ratings(ratings: Path, tmp_path: Path) -> None:
+    assert "no file" in refused(tmp_path / "nothing.zip")
+    assert "holds no ratings" in refused(tmp_path)
+    for file in ratings.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "ratings.dat").write_text("1::3::5\n1::99::4\n")
+    assert "99" in refused(tmp_path)
