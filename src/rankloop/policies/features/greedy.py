@@ -86,13 +86,13 @@ def fill_greedily(rng: Any, items: Any, catalogue: Any, covariance: Any, widths:
         for i in range(len(desk.last)):
             a = desk.last[i]
             if upper[a] > -np.inf:
-                best = max(best, _score(a, catalogue, covariance, widths, desk, bonus, now))
+                best = max(best, _score(a, catalogue, covariance, widths, desk, bonus, now, k == 0))
         threshold = _below(best)
         chosen = -1
         ties = 0
         for a in range(len(upper)):
             if upper[a] >= threshold:
-                score = _score(a, catalogue, covariance, widths, desk, bonus, now)
+                score = _score(a, catalogue, covariance, widths, desk, bonus, now, k == 0)
                 upper[a] = score
                 if score > best:
                     best, chosen, ties = score, a, 1
@@ -101,7 +101,7 @@ def fill_greedily(rng: Any, items: Any, catalogue: Any, covariance: Any, widths:
                     chosen = a
                     ties += 1
         if ties > 1:
-            chosen = _pick(below(rng, ties), best, threshold, catalogue, covariance, widths, desk, bonus, now)
+            chosen = _pick(below(rng, ties), best, threshold, catalogue, covariance, widths, desk, bonus, now, k == 0)
         items[k] = chosen
         upper[chosen] = -np.inf
         for p in range(catalogue.starts[chosen], catalogue.starts[chosen + 1]):
@@ -130,10 +130,11 @@ def _pick(
     desk: Any,
     bonus: float,
     now: int,
+    first: bool,
 ) -> int:
     """One of the items that have the best score."""
     for a in range(len(desk.upper)):
-        if desk.upper[a] >= threshold and _score(a, catalogue, covariance, widths, desk, bonus, now) == best:
+        if desk.upper[a] >= threshold and _score(a, catalogue, covariance, widths, desk, bonus, now, first) == best:
             if skip == 0:
                 return a
             skip -= 1
@@ -173,7 +174,9 @@ def _shift_bounds(catalogue: Any, upper: Any, topic: int, by_value: float, by_si
 
 
 @inlined
-def _score(a: int, catalogue: Any, covariance: Any, widths: Any, desk: Any, bonus: float, now: int) -> float:
+def _score(
+    a: int, catalogue: Any, covariance: Any, widths: Any, desk: Any, bonus: float, now: int, first: bool
+) -> float:
     score = desk.mean[a]
     for p in range(catalogue.starts[a], catalogue.starts[a + 1]):
         j = catalogue.topics[p]
@@ -184,6 +187,8 @@ def _score(a: int, catalogue: Any, covariance: Any, widths: Any, desk: Any, bonu
         desk.stamp[a] = now
         _look_at(a, catalogue, covariance, desk)
         widths[a] = _uncertainty(a, catalogue, covariance, desk, desk.whole)
+    if first:
+        return score + bonus * widths[a]
     return score + bonus * _uncertainty(a, catalogue, covariance, desk, desk.remaining)
 
 
@@ -222,16 +227,13 @@ def _look_at(a: int, catalogue: Any, covariance: Any, desk: Any) -> None:
     """Work out the parts of an item's uncertainty that do not change down the list."""
     n_topics = len(desk.remaining)
     n_relevance = len(catalogue.columns)
-    along = desk.along
-    for i in range(n_relevance):
-        along[i] = 0.0
-    for i in range(n_relevance):
-        value = catalogue.relevance[a, i]
-        for j in range(n_relevance):
-            along[j] += value * covariance[n_topics + i, n_topics + j]
     square = 0.0
     for i in range(n_relevance):
-        square += catalogue.relevance[a, i] * along[i]
+        value = catalogue.relevance[a, i]
+        inner = 0.5 * value * covariance[n_topics + i, n_topics + i]
+        for j in range(i):
+            inner += catalogue.relevance[a, j] * covariance[n_topics + i, n_topics + j]
+        square += 2.0 * value * inner
     desk.square[a] = square
     for p in range(catalogue.starts[a], catalogue.starts[a + 1]):
         cross = 0.0
