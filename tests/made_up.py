@@ -23,6 +23,8 @@ World = Callable[[Panel, str, np.ndarray], dict[str, Any]]
 
 HORIZON = 10**7
 
+DATA = Data(None)
+
 
 @cache
 def declared(name: str, runs: int, problems: int) -> tuple[Experiment, list[Panel]]:
@@ -30,7 +32,7 @@ def declared(name: str, runs: int, problems: int) -> tuple[Experiment, list[Pane
     many = experiment.amounts["smoke"].problems is not None
     amount = Amount(HORIZON, 1 if many else runs, problems if many else None)
     experiment = dataclasses.replace(experiment, amounts={"smoke": amount})
-    return experiment, list(experiment.panels(Data(None), amount))
+    return experiment, list(experiment.panels(DATA, amount))
 
 
 def made_up(name: str, world: World, *, runs: int = 60, problems: int = 12, noise: float = 0.02) -> Outcome:
@@ -160,6 +162,29 @@ def _wrong_pairs_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]
     return {"regret": (5000 - 100 * (panel.value or 0)) * t}
 
 
+def _trade_offs(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    x = panel.value or 0.0
+    specialists = {"CascadeLSB": 80 if x == 0 else 200 * (1 + x), "CascadeLinUCB": 80 if x > 0.85 else 200 * (2 - x)}
+    return {"regret": {**specialists, "CascadeHybrid": 100, "CascadeLinUCBFull": 130}.get(player, 160) * t**0.5}
+
+
+def _trade_offs_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    x = panel.value or 0.0
+    specialists = {"CascadeLSB": 300 * (2 - x), "CascadeLinUCB": 300 * (1 + x)}
+    return {"regret": {**specialists, "CascadeHybrid": 1000}.get(player, 500) * t**0.5}
+
+
+def _topics(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    d = panel.value or 0.0
+    full = {"CascadeLinUCBFull": 200 - 3 * d, "CascadeLSBFull": 180 + d}
+    return {"regret": {**full, "CascadeHybrid": 100}.get(player, 500) * t**0.5}
+
+
+def _topics_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    d = panel.value or 0.0
+    return {"regret": {"CascadeLinUCBFull": 200 + 10 * d, "CascadeHybrid": 180}.get(player, 100) * t**0.5}
+
+
 RIGHT: dict[str, World] = {
     "duels-large-scale": _large_scale,
     "duels-running-time": lambda panel, player, t: {"regret": t, "seconds": chapter2.DAYS[panel.name][player]},
@@ -180,6 +205,12 @@ RIGHT: dict[str, World] = {
     "rerank-ndcg": _ndcg,
     "drift-regret": _drift,
     "drift-single-queries": _single,
+    "diversity-lambda-movielens": _trade_offs,
+    "diversity-topics-movielens": _topics,
+    "diversity-positions-movielens": _topics,
+    "diversity-lambda-yahoo": _trade_offs,
+    "diversity-topics-yahoo": _topics,
+    "diversity-positions-yahoo": _topics,
 }
 """Worlds in which all claims are true."""
 
@@ -209,5 +240,11 @@ WRONG: dict[str, World] = {
     "rerank-ndcg": _ndcg_not,
     "drift-regret": _drift_not,
     "drift-single-queries": _single_not,
+    "diversity-lambda-movielens": _trade_offs_not,
+    "diversity-topics-movielens": _topics_not,
+    "diversity-positions-movielens": _topics_not,
+    "diversity-lambda-yahoo": _trade_offs_not,
+    "diversity-topics-yahoo": _topics_not,
+    "diversity-positions-yahoo": _topics_not,
 }
 """Worlds in which no claim is true."""

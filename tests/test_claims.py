@@ -55,6 +55,13 @@ def test_is_undecided_with_too_few_runs(claim: Claim) -> None:
     assert "too few to tell" in finding.text
 
 
+def test_says_who_is_too_few() -> None:
+    for name, who in (("diversity-lambda-yahoo", "users"), ("drift-regret", "queries"), ("duels-noise", "runs")):
+        [claim, *_] = [claim for claim in CLAIMS if claim.experiment == name]
+        finding = claim.test(made_up(name, RIGHT[name], runs=2, problems=2))
+        assert finding.text == f"2 {who} are too few to tell"
+
+
 @each
 def test_is_undecided_without_results(claim: Claim) -> None:
     outcome = made_up(claim.experiment, RIGHT[claim.experiment])
@@ -197,7 +204,7 @@ def test_names_and_sections() -> None:
     assert {claim.experiment for claim in CLAIMS} <= set(RIGHT)
     for claim in CLAIMS:
         assert claim.text.endswith(".")
-        assert claim.section.startswith(("2.", "3.", "4."))
+        assert claim.section.startswith(("2.", "3.", "4.", "5."))
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 7, 30, 99])

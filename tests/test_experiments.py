@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import zipfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rankloop.environments import PreferenceMatrix
+from rankloop.datasets import synthetic_ratings
+from rankloop.environments import PreferenceMatrix, hybrid_problems
 from rankloop.experiments.catalogue import EXPERIMENTS, find
 from rankloop.experiments.chapter3 import with_inversions
 from rankloop.experiments.claims import CLAIMS
 from rankloop.experiments.data import ISTELLA, MSLR, Data, two_copeland_winners
 from rankloop.experiments.declare import SCALES, Amount, Experiment
 from rankloop.experiments.parts import even, logarithmic
+from rankloop.experiments.ratings import MOVIELENS, YAHOO_MUSIC, RatedDataset, locate
 from rankloop.simulation import simulate
 from rankloop.simulation.simulate import blank
 
@@ -29,6 +33,9 @@ FOLDERS = [
     ),
 ]
 
+data_of = cache(Data)
+"""Reads a folder once: a million ratings take seconds."""
+
 each = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.name)
 
 
@@ -36,7 +43,7 @@ each = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment:
 @each
 def test_every_player_can_play(experiment: Experiment, folder: Path | None) -> None:
     amount = experiment.amounts["smoke"]
-    panels = experiment.panels(Data(folder), amount)
+    panels = experiment.panels(data_of(folder), amount)
     assert len({panel.name for panel in panels}) == len(panels)
     for panel in panels:
         assert panel.source.text
@@ -63,8 +70,8 @@ def test_scales_change_amounts_only(experiment: Experiment) -> None:
         assert smaller.horizon <= larger.horizon
         assert smaller.runs <= larger.runs
         assert (smaller.problems or 0) <= (larger.problems or 0)
-    few = experiment.panels(Data(None), smoke)
-    many = experiment.panels(Data(None), paper)
+    few = experiment.panels(data_of(None), smoke)
+    many = experiment.panels(data_of(None), paper)
     assert [(p.name, p.value, [player.label for player in p.players]) for p in few] == [
         (p.name, p.value, [player.label for player in p.players]) for p in many
     ]
@@ -82,7 +89,7 @@ def _attraction(problem: object) -> np.ndarray:
 
 @each
 def test_units_can_be_sent_to_other_processes(experiment: Experiment) -> None:
-    [first, *_] = experiment.panels(Data(None), Amount(1000, 1, 2))
+    [first, *_] = experiment.panels(data_of(None), Amount(1000, 1, 2))
     assert pickle.loads(pickle.dumps([player.policy for player in first.players]))
 
 
@@ -151,12 +158,96 @@ def test_damaged_data_are_refused(tmp_path: Path) -> None:
         data.queries("CM", 3)
 
 
-def test_folders_of_ratings(tmp_path: Path) -> None:
-    (tmp_path / "movielens").mkdir()
+def test_where_ratings_are(tmp_path: Path) -> None:
+    assert locate(None, MOVIELENS) == locate(tmp_path, MOVIELENS) == locate(tmp_path, YAHOO_MUSIC) == []
+    small, large = tmp_path / "ml-100k.zip", tmp_path / "ml-1m.zip"
+    small.write_bytes(b"x" * 9)
+    large.write_bytes(b"x" * 10)
+    assert locate(tmp_path, MOVIELENS) == [large]
+    assert Data(tmp_path).folder == tmp_path, "an archive is enough"
+    own = tmp_path / "movielens"
+    own.mkdir()
+    assert locate(tmp_path, MOVIELENS) == [own]
+    small.rename(own / small.name)
+    assert locate(tmp_path, MOVIELENS) == [own / small.name]
+    songs = tmp_path / "yahoo"
+    songs.mkdir()
+    (songs / "part1.tgz").touch()
+    assert locate(tmp_path, YAHOO_MUSIC) == [songs, songs / "part1.tgz"]
+    with pytest.raises(ValueError, match=r"ml-100k\.zip is damaged"):
+        Data(tmp_path).users(MOVIELENS, trade_off=0.5, n_topics=5, number=2)
+    with pytest.raises(ValueError, match=r"part1\.tgz is damaged"):
+        Data(tmp_path).users(YAHOO_MUSIC, trade_off=0.5, n_topics=5, number=2)
+
+
+def test_ratings_as_published_are_taken(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    pairs = [(user, item, draw.integers(4, 6)) for user in range(1, 31) for item in range(1, 16)]
+    with zipfile.ZipFile(tmp_path / "ml-tiny.zip", "w") as archive:
+        archive.writestr(
+            "ml/movies.dat", "".join(f"{i}::M{i} (1999)::{'Drama' if i % 3 else 'War'}\n" for i in range(1, 16))
+        )
+        archive.writestr("ml/ratings.dat", "".join(f"{u}::{i}::{stars}::9\n" for u, i, stars in pairs))
+    (tmp_path / "yahoo").mkdir()
+    (tmp_path / "yahoo" / "genre-hierarchy.txt").write_text("".join(f"{g}\t{g}\t1\tG{g}\n" for g in (1, 2, 3)))
+    (tmp_path / "yahoo" / "song-attributes.txt").write_text("".join(f"{i}\t1\t1\t{i % 3 + 1}\n" for i in range(1, 16)))
+    (tmp_path / "yahoo" / "train_0.txt").write_text("".join(f"{u}\t{i}\t{stars}\n" for u, i, stars in pairs))
     data = Data(tmp_path)
-    assert data.movielens == tmp_path / "movielens"
-    assert data.yahoo is None
-    assert Data(None).movielens is None
+    users, source = data.users(MOVIELENS, trade_off=0.5, n_topics=20, number=20)
+    assert (len(users), users[0].n_items, users[0].topic_names) == (15, 15, ["Drama", "War"])
+    assert source.real
+    assert source.text == (
+        "MovieLens (ml-tiny.zip, 450 ratings); 15 users, all there are of the 20 wanted; "
+        "2 topics, all there are of the 20 wanted"
+    )
+    users, source = data.users(YAHOO_MUSIC, trade_off=0.5, n_topics=3, number=4)
+    assert (source.text, source.real) == ("Yahoo! Music (yahoo, 450 ratings); 4 users", True)
+    (topics,) = find(["diversity-topics-movielens"])
+    assert [(panel.name, panel.value) for panel in topics.panels(data, Amount(100, 1, 2))] == [("d = 2", 2)]
+
+
+@pytest.mark.parametrize(("dataset", "trade_off", "d"), [(MOVIELENS, 0.2, 5), (YAHOO_MUSIC, 0.9, 20)])
+def test_users_are_those_of_the_recipe(dataset: RatedDataset, trade_off: float, d: int) -> None:
+    made = synthetic_ratings(density=dataset.density, most_genres=dataset.most_topics, seed=dataset.seed)
+    users, source = data_of(None).users(dataset, trade_off=trade_off, n_topics=d, number=3)
+    assert not source.real
+    for one, same in zip(users, hybrid_problems(made, trade_off=trade_off, n_topics=d, n_users=3), strict=True):
+        assert (one.user, one.titles, one.topic_names) == (same.user, same.titles, same.topic_names)
+        np.testing.assert_allclose(one.topics, same.topics, atol=1e-12)
+        np.testing.assert_allclose(one.relevance, same.relevance, atol=1e-9)
+        for what in ("topics", "relevance", "beta", "theta", "attraction", "trade_off"):
+            of_one, of_same = getattr(one.environment, what), getattr(same.environment, what)
+            np.testing.assert_allclose(of_one, of_same, atol=1e-9)
+
+
+def test_studies_of_a_catalogue_share_what_they_have_in_common() -> None:
+    """At lambda = 0.5, d = 20 and K = 10 the same simulation is asked for, so its results are computed once."""
+    for dataset in ("movielens", "yahoo"):
+        same = []
+        for name, panel in (("lambda", "lambda = 0.5"), ("topics", "d = 20"), ("positions", "K = 10")):
+            (experiment,) = find([f"diversity-{name}-{dataset}"])
+            amount = experiment.amounts["smoke"]
+            [found] = [each for each in experiment.panels(data_of(None), amount) if each.name == panel]
+            same.append([
+                (blank(player.policy, found.environment, horizon=amount.horizon).setting, found.checkpoints)
+                for player in found.players
+            ])  # fmt: skip
+        assert same[0] == same[1] == same[2]
+
+
+@pytest.mark.parametrize("experiment", [e for e in EXPERIMENTS if e.chapter == 5], ids=lambda e: e.name)
+def test_chapter_5_plays(experiment: Experiment) -> None:
+    """In the first and the last panel all policies can be simulated."""
+    amount = Amount(horizon=200, runs=1, problems=2)
+    panels = experiment.panels(data_of(None), amount)
+    for panel in (panels[0], panels[-1]):
+        for player in panel.players:
+            result = simulate(
+                player.policy, panel.environment, horizon=amount.horizon, checkpoints=panel.checkpoints, progress=False
+            )
+            assert result.regret.shape == (2, 200)
+            assert np.isfinite(result.regret).all()
+            assert (result.regret[:, -1] > 0).all()
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -378,10 +378,15 @@ def test_synthetic_ratings_come_in_any_size_and_from_a_seed() -> None:
     assert one.titles == same.titles != other.titles
     assert "Genre 25" in one.genres
     assert len(set(one.titles)) == 600
+    single = synthetic_ratings(50, 600, n_genres=25, most_genres=1, density=0.2, seed=1)
+    assert (single.item_genres.sum(axis=1) == 1).all()
+    assert single.most_active().density == pytest.approx(0.2, abs=0.03)
     tiny = synthetic_ratings(3, 2)
     assert tiny.n_users == len(set(tiny.users.tolist())) == 3
     for arguments, complaint in (({"n_users": 0}, "n_users"), ({"n_items": 1.5}, "n_items"), ({"n_genres": 3}, "n_ge"),
-                                 ({"density": 0.5}, "density"), ({"density": float("nan")}, "density")):  # fmt: skip
+                                 ({"most_genres": 0}, "most_g"), ({"most_genres": 5}, "most_g"),
+                                 ({"most_genres": True}, "most_g"), ({"density": 0.5}, "density"),
+                                 ({"density": float("nan")}, "density")):  # fmt: skip
         with pytest.raises(ValueError, match=complaint):
             synthetic_ratings(**arguments)
 

@@ -27,7 +27,13 @@ USERS_AT_ONCE = 256
 
 
 def synthetic_ratings(
-    n_users: int = 1000, n_items: int = 1000, *, n_genres: int = 20, density: float = 0.07, seed: int = 0
+    n_users: int = 1000,
+    n_items: int = 1000,
+    *,
+    n_genres: int = 20,
+    most_genres: int = 4,
+    density: float = 0.07,
+    seed: int = 0,
 ) -> Ratings:
     """Ratings of the shape of MovieLens' most active users and most rated movies, with nothing downloaded.
 
@@ -41,6 +47,8 @@ def synthetic_ratings(
         The size of the catalogue; every user has rated something.
     n_genres
         How many genres there are.
+    most_genres
+        How many of them an item has at most: 1 to 4. Songs have a single one in Yahoo's music ratings.
     density
         The share of all pairs of user and item that have five stars.
     seed
@@ -57,10 +65,12 @@ def synthetic_ratings(
     for what, number, least in (("n_users", n_users, 1), ("n_items", n_items, 1), ("n_genres", n_genres, 4)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
             raise ValueError(f"{what} must be a whole number of at least {least}, not {number!r}")
+    if isinstance(most_genres, bool) or most_genres not in (1, 2, 3, 4):
+        raise ValueError(f"most_genres must be a whole number from 1 to 4, not {most_genres!r}")
     if not 0 < density < 0.5:
         raise ValueError(f"density must lie between 0 and 0.5, not be {density!r}")
     draw = np.random.default_rng([seed, 0])
-    has = _item_genres(draw, n_items, n_genres)
+    has = _item_genres(draw, n_items, n_genres, most_genres)
     # In the spaces of genres and of hidden tastes, what an item is and what users want.
     of_item = np.hstack([has / np.sqrt(has.sum(axis=1, keepdims=True)), draw.normal(0, 1, (n_items, N_TASTES))])
     spread = np.concatenate([np.full(n_genres, 1.0), 0.9 * 0.8 ** np.arange(N_TASTES)])
@@ -97,9 +107,9 @@ def synthetic_ratings(
     )
 
 
-def _item_genres(draw: np.random.Generator, n_items: int, n_genres: int) -> npt.NDArray[np.uint8]:
-    """1 to 4 genres an item, the k-th genre in proportion to 1 / k^0.8."""
-    sizes = draw.choice([1, 2, 3, 4], n_items, p=[0.3, 0.38, 0.24, 0.08])
+def _item_genres(draw: np.random.Generator, n_items: int, n_genres: int, most: int) -> npt.NDArray[np.uint8]:
+    """1 to 4 genres an item, but no more than allowed, the k-th genre in proportion to 1 / k^0.8."""
+    sizes = np.minimum(draw.choice([1, 2, 3, 4], n_items, p=[0.3, 0.38, 0.24, 0.08]), most)
     weight = np.arange(1, n_genres + 1) ** -0.8
     # The largest of such keys are a draw without replacement in proportion to the weights.
     keys = np.log(draw.random((n_items, n_genres))) / weight

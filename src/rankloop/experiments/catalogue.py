@@ -5,10 +5,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from rankloop.experiments import chapter2, chapter3, chapter4
+from rankloop.experiments import chapter2, chapter3, chapter4, chapter5
 from rankloop.experiments.declare import Experiment
 
-EXPERIMENTS: tuple[Experiment, ...] = (*chapter2.EXPERIMENTS, *chapter3.EXPERIMENTS, *chapter4.EXPERIMENTS)
+EXPERIMENTS: tuple[Experiment, ...] = (
+    *chapter2.EXPERIMENTS,
+    *chapter3.EXPERIMENTS,
+    *chapter4.EXPERIMENTS,
+    *chapter5.EXPERIMENTS,
+)
 
 
 def find(names: Iterable[str]) -> list[Experiment]:

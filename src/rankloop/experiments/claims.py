@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rankloop.experiments import claims_chapter2, claims_chapter3, claims_chapter4
+from rankloop.experiments import claims_chapter2, claims_chapter3, claims_chapter4, claims_chapter5
 from rankloop.experiments.declare import Claim, Finding, Outcome
 
-CLAIMS: tuple[Claim, ...] = (*claims_chapter2.CLAIMS, *claims_chapter3.CLAIMS, *claims_chapter4.CLAIMS)
+CLAIMS: tuple[Claim, ...] = (
+    *claims_chapter2.CLAIMS,
+    *claims_chapter3.CLAIMS,
+    *claims_chapter4.CLAIMS,
+    *claims_chapter5.CLAIMS,
+)
 
 
 def judge(outcomes: Iterable[Outcome]) -> list[tuple[Claim, Finding]]:

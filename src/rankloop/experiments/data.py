@@ -11,9 +11,18 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.click_models import QueryModel, read_query_models
-from rankloop.environments import ClickProblem, PreferenceMatrix, click_problems
+from rankloop.datasets import Attractive
+from rankloop.environments import (
+    ClickProblem,
+    HybridProblem,
+    PreferenceMatrix,
+    click_problems,
+    hybrid_problems,
+)
 from rankloop.environments.queries import N_ITEMS, built_in
+from rankloop.experiments import ratings
 from rankloop.experiments.declare import Source
+from rankloop.experiments.ratings import MOVIELENS, RatedDataset
 
 USERS = ("perfect", "navigational", "informational")
 
@@ -28,6 +37,9 @@ N_STAND_INS = 100
 
 NON_CONDORCET = 32
 """Rankers of the thesis' problem without a Condorcet winner."""
+
+SEED = 0
+"""Of the halves into which users are split."""
 
 
 class Dataset(NamedTuple):
@@ -52,7 +64,8 @@ class Data:
     folder
         May hold `preferences/mslr_navigational.csv` and the like for other users (perfect, informational) and datasets
         (istella, yahoo), `preferences/mslr_non_condorcet.csv`, `click_models/*.json` as `rankloop clicks fit` writes
-        them, `movielens/` and `yahoo/`. None: everything is made up.
+        them, `movielens/` and `yahoo/` with the ratings, unpacked or as downloaded, or `ml-20m.zip` or the like. What
+        was read is kept. None: everything is made up.
 
     Examples
     --------
@@ -65,13 +78,17 @@ class Data:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = None if folder is None else Path(folder)
+        self._attractive: dict[RatedDataset, tuple[Attractive, Source]] = {}
+        self._users: dict[RatedDataset, tuple[int, list[HybridProblem]]] = {}
+        self._wanting: dict[tuple[RatedDataset, int, int, float], list[HybridProblem]] = {}
         if self.folder is None:
             return
         if not self.folder.is_dir():
             raise ValueError(
                 f"no folder {self.folder}: give one with preferences/, click_models/, movielens/ or yahoo/"
             )
-        if not any((self.folder / name).is_dir() for name in ("preferences", "click_models", "movielens", "yahoo")):
+        known = any((self.folder / name).is_dir() for name in ("preferences", "click_models", "movielens", "yahoo"))
+        if not known and not ratings.locate(self.folder, MOVIELENS):
             raise ValueError(f"{self.folder} has none of the folders preferences, click_models, movielens and yahoo")
 
     def preferences(self, dataset: Dataset, user: str) -> tuple[PreferenceMatrix, Source]:
@@ -122,19 +139,32 @@ class Data:
         fewer = f", all there are of the {number} wanted" if len(found) < number else ""
         return found, Source(f"{len(found)} queries of {file.name}{fewer}", True)
 
-    @property
-    def movielens(self) -> Path | None:
-        """The folder of MovieLens, with ratings.dat and movies.dat."""
-        return self._ratings("movielens")
+    def users(
+        self, dataset: RatedDataset, *, trade_off: float, n_topics: int, number: int
+    ) -> tuple[list[HybridProblem], Source]:
+        """The first users to be recommended items, who want relevance and diversity; all where there are fewer.
 
-    @property
-    def yahoo(self) -> Path | None:
-        """The folder of Yahoo's music ratings (R2)."""
-        return self._ratings("yahoo")
-
-    def _ratings(self, name: str) -> Path | None:
-        found = None if self.folder is None else self.folder / name
-        return found if found is not None and found.is_dir() else None
+        Likewise the topics are all there are where they are fewer than wanted. Asked again, the same users are given:
+        experiments share them.
+        """
+        if dataset not in self._attractive:
+            self._attractive[dataset] = ratings.attractive(self.folder, dataset)
+        matrices, source = self._attractive[dataset]
+        asked, known = self._users.get(dataset, (0, []))
+        if number > asked:
+            known = hybrid_problems(matrices, trade_off=trade_off, n_users=number, seed=SEED)
+            self._users[dataset] = number, known
+        topics = min(n_topics, len(known[0].topic_names))
+        key = dataset, number, topics, trade_off
+        if key not in self._wanting:
+            self._wanting[key] = ratings.wanting(known[:number], trade_off, topics)
+        found = self._wanting[key]
+        text = f"{source.text}; {len(found)} users"
+        if len(found) < number:
+            text += f", all there are of the {number} wanted"
+        if topics < n_topics:
+            text += f"; {topics} topics, all there are of the {n_topics} wanted"
+        return found, source._replace(text=text)
 
     def _file(self, dataset: Dataset, user: str) -> Path | None:
         if self.folder is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,13 @@ def reranker(label: str, policy: Callable[..., Any], n_positions: int, **paramet
     return Player(label, partial(_for_list, policy, n_positions, parameters))
 
 
+def recommender(
+    label: str, policy: Callable[..., Any], features: Sequence[str], n_positions: int, **parameters: Any
+) -> Player:
+    """A policy that ranks by features, made for the catalogue of a user; `features` are `relevance` and `topics`."""
+    return Player(label, partial(_for_user, policy, tuple(features), n_positions, parameters))
+
+
 def _for_matrix(policy: Callable[..., Any], parameters: dict[str, Any], matrix: Any) -> Any:
     return policy(matrix.n_arms, **parameters)
 
@@ -37,6 +44,12 @@ def _for_items(policy: Callable[..., Any], n_positions: int, parameters: dict[st
 def _for_list(policy: Callable[..., Any], n_positions: int, parameters: dict[str, Any], users: Any) -> Any:
     initial = getattr(users, "initial", range(users.n_items))  # production's order is that of the items' numbers
     return policy(list(initial), n_positions=n_positions, **parameters)
+
+
+def _for_user(
+    policy: Callable[..., Any], features: Sequence[str], n_positions: int, parameters: dict[str, Any], user: Any
+) -> Any:
+    return policy(*(getattr(user, name) for name in features), n_positions, **parameters)
 
 
 def logarithmic(horizon: int, number: int = 60) -> tuple[int, ...]:

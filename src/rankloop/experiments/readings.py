@@ -1,6 +1,6 @@
 """Reading samples from an outcome; what is missing raises `Undecidable`, with the reason.
 
-Rows belong together by query where there are several, each row being the mean of its runs, else by run.
+Rows belong together by query or user where there are several, each row being the mean of its runs, else by run.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from rankloop.environments import ClickProblem
+from rankloop.environments import ClickProblem, HybridProblem
 from rankloop.experiments.declare import Outcome, Panel
 from rankloop.experiments.statistics import LEAST, Floats
 from rankloop.simulation.result import Run
@@ -20,7 +20,7 @@ class Undecidable(Exception):
 
 
 def sample(outcome: Outcome, panel: str, player: str, record: str = "regret", at: float = 1.0) -> Floats:
-    """One number for each query, or each run of a single environment: what was recorded at a step.
+    """One number for each query or user, or each run of a single environment: what was recorded at a step.
 
     `at` is a whole number of steps, or the share of the horizon as a fraction; 1.0 is the end. `seconds` and `failures`
     are read as records too.
@@ -46,7 +46,8 @@ def sample(outcome: Outcome, panel: str, player: str, record: str = "regret", at
         raise Undecidable(f"{player} has no finite {record} in {panel}")
     rows: Floats = values.reshape(-1, n_problems).mean(axis=0) if n_problems > 1 else values
     if len(rows) < LEAST:
-        raise Undecidable(f"{len(rows)} {'queries' if n_problems > 1 else 'runs'} are too few to tell")
+        many_of = "users" if many and isinstance(environment[0], HybridProblem) else "queries"
+        raise Undecidable(f"{len(rows)} {many_of if n_problems > 1 else 'runs'} are too few to tell")
     return rows
 
 

@@ -1,0 +1,111 @@
+"""Chapter 5, lists that are relevant and diverse: CascadeHybrid and bandits that rank by features."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from rankloop.experiments.data import Data
+from rankloop.experiments.declare import Amount, Experiment, Panel, Player, Scale
+from rankloop.experiments.parts import even, recommender
+from rankloop.experiments.ratings import MOVIELENS, YAHOO_MUSIC, RatedDataset
+from rankloop.policies import CascadeHybrid, CascadeLinUCB, CascadeLinUCBFull, CascadeLSB, CascadeLSBFull
+
+TRADE_OFFS = tuple(tenth / 10 for tenth in range(11))
+TOPICS = (5, 10, 15, 20)
+POSITIONS = (5, 10, 15, 20)
+
+TRADE_OFF, N_TOPICS, SHOWN = 0.5, 20, 10
+"""Of the experiments that study something else."""
+
+
+def recommenders(n_positions: int) -> list[Player]:
+    """The policies that chapter 5 compares: two that only know one side of items, and three that know both."""
+    both = ("relevance", "topics")
+    return [
+        recommender("CascadeHybrid", CascadeHybrid, both, n_positions, gamma=1.0),
+        recommender("CascadeLinUCB", CascadeLinUCB, ["relevance"], n_positions, gamma=1.0),
+        recommender("CascadeLinUCBFull", CascadeLinUCBFull, both, n_positions, gamma=1.0),
+        recommender("CascadeLSB", CascadeLSB, ["topics"], n_positions, gamma=1.0),
+        recommender("CascadeLSBFull", CascadeLSBFull, both, n_positions, gamma=1.0),
+    ]
+
+
+def _panel(
+    name: str, value: float, data: Data, dataset: RatedDataset, amount: Amount, *, trade_off: float = TRADE_OFF,
+    n_topics: int = N_TOPICS, n_positions: int = SHOWN,
+) -> Panel:  # fmt: skip
+    number = amount.problems or 1
+    users, source = data.users(dataset, trade_off=trade_off, n_topics=n_topics, number=number)
+    return Panel(name, users, source, recommenders(n_positions), value=value, checkpoints=even(amount.horizon))
+
+
+def _trade_offs(dataset: RatedDataset, data: Data, amount: Amount) -> list[Panel]:
+    return [_panel(f"lambda = {x:g}", x, data, dataset, amount, trade_off=x) for x in TRADE_OFFS]
+
+
+def _topics(dataset: RatedDataset, data: Data, amount: Amount) -> list[Panel]:
+    """One panel for each number of topics; where there are fewer than the last, it has all there are."""
+    found: dict[int, Panel] = {}
+    for wanted in TOPICS:
+        panel = _panel("", wanted, data, dataset, amount, n_topics=wanted)
+        d = len(panel.environment[0].topic_names)
+        found.setdefault(d, replace(panel, name=f"d = {d}", value=d))
+    return list(found.values())
+
+
+def _positions(dataset: RatedDataset, data: Data, amount: Amount) -> list[Panel]:
+    return [_panel(f"K = {k}", k, data, dataset, amount, n_positions=k) for k in POSITIONS]
+
+
+_AMOUNTS: dict[Scale, Amount] = {
+    "smoke": Amount(horizon=500, runs=1, problems=4),
+    "laptop": Amount(horizon=20_000, runs=1, problems=7),
+    "paper": Amount(horizon=50_000, runs=2, problems=500),
+}
+"""The same for all, since where their settings coincide experiments share results."""
+
+
+def _studies(dataset: RatedDataset, figure: int) -> tuple[Experiment, Experiment, Experiment]:
+    """The three studies of a dataset, the first of which is shown by that figure of chapter 5."""
+    name = {MOVIELENS: "movielens", YAHOO_MUSIC: "yahoo"}[dataset]
+    return (
+        Experiment(
+            name=f"diversity-lambda-{name}",
+            chapter=5,
+            section=f"5.4.2, figure 5.{figure}",
+            title=f"Relevant or diverse, {dataset.name}",
+            text="""Ten of 1,000 items are shown to users who click the first that attracts them. An item attracts by
+            its relevance, times lambda, and by what it adds to the topics that the list covers, times 1 - lambda.
+            Tastes follow from ratings; policies know the items' features as other users' ratings tell them.""",
+            panels=partial(_trade_offs, dataset),
+            amounts=_AMOUNTS,
+            parameter="lambda",
+            log=False,
+        ),
+        Experiment(
+            name=f"diversity-topics-{name}",
+            chapter=5,
+            section=f"5.4.2, figure 5.{figure + 1}",
+            title=f"How many topics, {dataset.name}",
+            text="The same with lambda = 0.5 and only the d topics that most items have.",
+            panels=partial(_topics, dataset),
+            amounts=_AMOUNTS,
+            parameter="d",
+            log=False,
+        ),
+        Experiment(
+            name=f"diversity-positions-{name}",
+            chapter=5,
+            section=f"5.4.2, figure 5.{figure + 2}",
+            title=f"How long a list, {dataset.name}",
+            text="The same with lambda = 0.5, 20 topics and K items shown.",
+            panels=partial(_positions, dataset),
+            amounts=_AMOUNTS,
+            parameter="K",
+            log=False,
+        ),
+    )
+
+
+EXPERIMENTS = (*_studies(MOVIELENS, 1), *_studies(YAHOO_MUSIC, 4))

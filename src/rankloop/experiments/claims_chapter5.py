@@ -1,0 +1,182 @@
+"""What chapter 5 says of bandits that rank by relevance and diversity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rankloop.experiments.comparisons import Comparison, Read, judged_by, less, log_ratio, measured
+from rankloop.experiments.declare import Claim, Outcome
+from rankloop.experiments.readings import studied_values
+from rankloop.experiments.statistics import Evidence, Floats
+
+_HYBRID = "CascadeHybrid"
+_FULL = ("CascadeLinUCBFull", "CascadeLSBFull")
+_BASELINES = ("CascadeLinUCB", "CascadeLinUCBFull", "CascadeLSB", "CascadeLSBFull")
+
+_BETWEEN = tuple(f"lambda = 0.{tenth}" for tenth in range(1, 9))
+_SPECIALISTS = (
+    ("CascadeLSB", "CascadeLinUCB", ["lambda = 0"]),
+    ("CascadeLinUCB", "CascadeLSB", ["lambda = 0.9", "lambda = 1"]),
+)
+"""Who only knows one side of items, who only knows the other, and where the first is at its best."""
+
+_GROWN = 20_000
+"""Steps by which those who lack a feature have lost more than it costs the others to learn it."""
+
+
+def _along(text: str, players: Sequence[str], between: Callable[[float, float], float], *, rises: bool) -> Comparison:
+    """That what is between two players' regret rises, or falls, along a line fitted to the studied parameter."""
+
+    def compare(outcome: Outcome) -> list[Evidence]:
+        x = studied_values(outcome)
+        weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
+        reads = [Read(panel.name, player) for player in players for panel in outcome.panels]
+
+        def slope(means: Floats) -> float:
+            a, b = means[: len(x)], means[len(x) :]
+            return float(weights @ [between(*pair) for pair in zip(a, b, strict=True)])
+
+        what = f"slope in {outcome.experiment.parameter} of {text}"
+        more_than, less_than = (0.0, None) if rises else (None, 0.0)
+        return measured(what, reads, slope, more_than=more_than, less_than=less_than)(outcome)
+
+    return compare
+
+
+def _behind_by_little() -> list[Comparison]:
+    """Where a specialist is at its best, CascadeHybrid is nearer to it than to the other specialist."""
+    return [
+        measured(
+            f"{panel}: regret from {_HYBRID} to {other}, minus that from {specialist} to {_HYBRID}",
+            [Read(panel, other), Read(panel, _HYBRID), Read(panel, specialist)],
+            lambda m: m[0] - 2 * m[1] + m[2],
+            more_than=0.0,
+        )
+        for specialist, other, panels in _SPECIALISTS
+        for panel in panels
+    ]
+
+
+def _at_either_end(outcome: Outcome) -> list[Evidence]:
+    """With few topics the Full twins are alike, with many CascadeLinUCBFull has less regret."""
+    few, many = outcome.panels[0].name, outcome.panels[-1].name
+    alike = measured(
+        f"{few}: regret of CascadeLSBFull over that of CascadeLinUCBFull",
+        [Read(few, "CascadeLSBFull"), Read(few, "CascadeLinUCBFull")],
+        lambda m: log_ratio(m[0], m[1]),
+        more_than=0.8,
+        less_than=1.25,
+        ratio=True,
+    )
+    return [*less("CascadeLinUCBFull", ["CascadeLSBFull"], panels=[many])(outcome), *alike(outcome)]
+
+
+def _of_both(dataset: str, title: str) -> tuple[Claim, ...]:
+    """What is said of both datasets."""
+    return (
+        Claim(
+            f"hybrid-best-between-the-extremes-{dataset}",
+            f"diversity-lambda-{dataset}",
+            "5.4.2",
+            f"On {title}, for every lambda from 0.1 to 0.8, CascadeHybrid has less regret than all four baselines.",
+            judged_by(less(_HYBRID, _BASELINES, panels=_BETWEEN), not_before=_GROWN),
+        ),
+        Claim(
+            f"hybrid-beats-those-who-know-as-much-{dataset}",
+            f"diversity-lambda-{dataset}",
+            "5.4.2",
+            f"On {title}, for every lambda, CascadeHybrid has less regret than CascadeLinUCBFull and CascadeLSBFull.",
+            judged_by(less(_HYBRID, _FULL), not_before=_GROWN),
+        ),
+        Claim(
+            f"hybrid-best-for-any-topics-{dataset}",
+            f"diversity-topics-{dataset}",
+            "5.4.2",
+            f"On {title}, however many topics there are, all baselines have far more regret than CascadeHybrid, at "
+            "least a quarter more.",
+            judged_by(less(_HYBRID, _BASELINES, times=1.25), not_before=_GROWN),
+        ),
+        Claim(
+            f"hybrid-best-for-any-positions-{dataset}",
+            f"diversity-positions-{dataset}",
+            "5.4.2",
+            f"On {title}, however long lists are, all baselines have far more regret than CascadeHybrid, at least a "
+            "quarter more.",
+            judged_by(less(_HYBRID, _BASELINES, times=1.25), not_before=_GROWN),
+        ),
+    )
+
+
+MOVIELENS = (
+    *_of_both("movielens", "MovieLens"),
+    Claim(
+        "specialists-lead-by-little-movielens",
+        "diversity-lambda-movielens",
+        "5.4.2",
+        "On MovieLens, if CascadeHybrid loses to CascadeLSB at lambda = 0 or to CascadeLinUCB at 0.9 and 1 at all, it "
+        "is by less than it is ahead of the other of the two.",
+        judged_by(*_behind_by_little(), not_before=_GROWN),
+    ),
+    Claim(
+        "more-topics-smaller-gap",
+        "diversity-topics-movielens",
+        "5.4.2",
+        "On MovieLens, the more topics there are, the smaller is the gap in regret from CascadeHybrid to "
+        "CascadeLinUCBFull.",
+        judged_by(
+            _along(
+                "the gap in regret from CascadeHybrid to CascadeLinUCBFull",
+                [_HYBRID, "CascadeLinUCBFull"],
+                lambda hybrid, full: full - hybrid,
+                rises=False,
+            ),
+            not_before=_GROWN,
+        ),
+    ),
+    Claim(
+        "full-twins-part-with-topics",
+        "diversity-topics-movielens",
+        "5.4.2",
+        "On MovieLens, CascadeLinUCBFull has less regret than CascadeLSBFull where there are most topics, and about as "
+        "much (a ratio from 0.8 to 1.25) where there are fewest.",
+        judged_by(_at_either_end, not_before=_GROWN),
+    ),
+)
+
+YAHOO = (
+    *_of_both("yahoo", "Yahoo! Music"),
+    Claim(
+        "specialists-lead-by-little-yahoo",
+        "diversity-lambda-yahoo",
+        "5.4.2",
+        "On Yahoo! Music, CascadeHybrid has more regret than CascadeLSB at lambda = 0 and than CascadeLinUCB at 0.9 "
+        "and 1, by less than it is ahead of the other of the two.",
+        judged_by(
+            *(less(specialist, [_HYBRID], panels=panels) for specialist, _, panels in _SPECIALISTS),
+            *_behind_by_little(),
+            not_before=_GROWN,
+        ),
+    ),
+    Claim(
+        "specialists-do-not-generalise",
+        "diversity-lambda-yahoo",
+        "5.4.2",
+        "On Yahoo! Music, the regret of CascadeLSB over that of CascadeHybrid rises with lambda, that of CascadeLinUCB "
+        "falls with it, and each has over twice as much as CascadeHybrid where the other is at its best.",
+        judged_by(
+            *(
+                _along(
+                    f"the logarithm of the regret of {player} over that of {_HYBRID}",
+                    [player, _HYBRID],
+                    log_ratio,
+                    rises=rises,
+                )
+                for player, rises in (("CascadeLSB", True), ("CascadeLinUCB", False))
+            ),
+            *(less(_HYBRID, [other], panels=panels, times=2.0) for _, other, panels in _SPECIALISTS),
+            not_before=_GROWN,
+        ),
+    ),
+)
+
+CLAIMS = (*MOVIELENS, *YAHOO)
