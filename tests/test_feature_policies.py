@@ -100,6 +100,11 @@ def test_coverage_gain_is_monotone_and_submodular(data) -> None:
     few = data.draw(st.lists(st.integers(0, 3), max_size=2, unique=True))
     more = few + [a for a in data.draw(st.lists(st.integers(0, 3), max_size=2, unique=True)) if a not in few]
     gain_after_few, gain_after_more = topic_gain(topics, 4, few), topic_gain(topics, 4, more)
+
+    def covered(items) -> np.ndarray:
+        return 1 - np.prod(1 - topics[items], axis=0)
+
+    np.testing.assert_allclose(gain_after_more, covered([*more, 4]) - covered(more), atol=1e-12)
     assert (gain_after_more >= -1e-12).all()
     assert (gain_after_few >= gain_after_more - 1e-12).all()
 
@@ -126,7 +131,7 @@ def test_bounds_never_hide_an_item_in_a_larger_catalogue(name) -> None:
             scores = phi @ weights + np.sqrt(((phi @ inverse) * phi).sum(axis=1))
             assert scores[item] >= scores[free].max() - 1e-9
             free[item] = False
-            remaining *= 1 - topics[item]
+            remaining *= 1 - np.maximum(topics[item], 0)
 
 
 def test_sampled_weights_have_the_posterior_of_the_ridge() -> None:

@@ -24,7 +24,7 @@ class Naive:
             item = int(scores.argmax())
             ranking.append(item)
             taken[item] = True
-            remaining *= 1 - self.topics[item]
+            remaining *= 1 - np.maximum(self.topics[item], 0)
         return ranking
 
     def update(self, ranking, clicks):
@@ -34,7 +34,7 @@ class Naive:
             along = self.inverse @ phi
             self.inverse -= np.outer(along, along) / (1 + phi @ along)
             self.evidence += click * phi
-            remaining *= 1 - self.topics[item]
+            remaining *= 1 - np.maximum(self.topics[item], 0)
             if click:
                 break
 

@@ -8,12 +8,11 @@ import numpy as np
 
 
 def topic_gain(topics: np.ndarray, item: int, above: Sequence[int]) -> np.ndarray:
-    """What an item adds to the topics covered: g(above + item) - g(above), g_j(A) = 1 - prod (1 - x_aj)."""
-
-    def covered(items: Sequence[int]) -> np.ndarray:
-        return 1 - np.prod([1 - topics[a] for a in items], axis=0) if len(items) else np.zeros(topics.shape[1])
-
-    return covered([*above, item]) - covered(above)
+    """What an item adds to the topics: x_a * prod (1 - x_b) over those above; what is below 0 covers nothing."""
+    gain = topics[item].copy()
+    for b in above:
+        gain *= 1 - np.maximum(topics[b], 0)
+    return gain
 
 
 class RidgeForm:

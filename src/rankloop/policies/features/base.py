@@ -2,75 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.kernels import choose, learn, settled, step
 from rankloop.policies.base import choose_once, learn_once
 from rankloop.policies.checks import check_positive, is_index, is_number
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.features.catalogue import Catalogue, check_features, check_topics, new_catalogue
-from rankloop.policies.features.explanation import ExplainedItem, Explanation
-from rankloop.policies.features.greedy import Desk, fill_greedily, new_desk
-from rankloop.policies.features.ridge import Floats, Ridge, draw_weights, estimate, new_ridge, observe
-
-
-class FeatureState(NamedTuple):
-    rng: npt.NDArray[np.uint64]
-    model: Ridge
-    widths: Floats
-    catalogue: Catalogue
-    desk: Desk
-    gamma: float
-    cascade: bool
-    """Whether users look down to their first click only, and so only the items down to it were seen."""
-    sampled: bool
-    """Whether to explore by drawing weights, not by adding a bonus."""
-
-
-@step(choose, FeatureState, counted=False)
-def _choose(state: Any, items: Any, notes: Any) -> None:
-    desk = state.desk
-    bonus = state.gamma
-    if state.sampled:
-        draw_weights(state.rng, state.model, state.gamma, desk.weights)
-        bonus = 0.0
-    else:
-        for i in range(len(desk.weights)):
-            desk.weights[i] = state.model.weights[i]
-    fill_greedily(state.rng, items, state.catalogue, state.model.covariance, state.widths, desk, bonus)
-
-
-@step(learn, FeatureState, counted=False)
-def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
-    catalogue, desk = state.catalogue, state.desk
-    phi, remaining = desk.phi, desk.remaining
-    n_topics = len(remaining)
-    for j in range(n_topics):
-        remaining[j] = 1.0
-    for k in range(len(items)):
-        a = items[k]
-        for j in range(n_topics):
-            phi[j] = 0.0
-        for p in range(catalogue.starts[a], catalogue.starts[a + 1]):
-            j = catalogue.topics[p]
-            phi[j] = catalogue.coverage[p] * remaining[j]
-            remaining[j] -= phi[j]
-        for i in range(len(catalogue.columns)):
-            phi[n_topics + i] = catalogue.relevance[a, i]
-        observe(state.model, phi, desk.along, float(clicks[k]))
-        if state.cascade and clicks[k]:
-            break
-    estimate(state.model)
-
-
-@step(settled, FeatureState, counted=False)
-def _settled(state: Any) -> Any:
-    return False
+from rankloop.policies.features.explanation import Explanation, explain_list
+from rankloop.policies.features.greedy import new_desk
+from rankloop.policies.features.ridge import Floats, Ridge, new_ridge
+from rankloop.policies.features.steps import FeatureState
 
 
 class Kept(NamedTuple):
@@ -213,27 +158,9 @@ class FeaturePolicy(ClickPolicy):
         """
         shown = self._check_items(self.best if ranking is None else ranking)
         covering = self.topics_shown if topics is None else check_topics("topics", topics)
-        if len(covering) != self.n_items:
-            raise ValueError(f"topics has {len(covering)} rows, but there are {self.n_items} items")
-        names = [f"topic {j}" for j in range(covering.shape[1])] if topic_names is None else list(topic_names)
-        if len(names) != covering.shape[1]:
-            raise ValueError(f"there are {covering.shape[1]} topics, but {len(names)} names for them")
-        if titles is not None and len(titles) != self.n_items:
-            raise ValueError(f"there are {self.n_items} items, but {len(titles)} titles")
-        relevance, own_topics = self._features
-        remaining = np.ones(self._n_topics)
-        items = []
-        for item in shown.tolist():
-            omega = own_topics[item] * remaining
-            phi = np.concatenate([omega, relevance[item]])
-            relevant, novel = float(relevance[item] @ self.beta), float(omega @ self.theta)
-            width = self.gamma * math.sqrt(max(0.0, float(phi @ self.state.model.covariance @ phi)))
-            about = [names[j] for j in np.argsort(-covering[item], kind="stable") if covering[item, j] > 0]
-            title = f"item {item}" if titles is None else str(titles[item])
-            items.append(ExplainedItem(item, title, tuple(about), relevant + novel, relevant, novel, width))
-            remaining *= 1.0 - own_topics[item]
-        covered = np.asarray(1.0 - np.cumprod(1.0 - covering[shown], axis=0), np.float64)
-        return Explanation(items, covered, names)
+        model = self.state.model
+        spread = self.gamma**2 * model.covariance
+        return explain_list(shown, self._features, model.weights, spread, covering, titles, topic_names)
 
     @property
     def topics_shown(self) -> Floats:

@@ -18,7 +18,7 @@ class CascadeLSB(FeaturePolicy):
     The attraction of an item is taken to be `omega'theta`: omega says how much it adds to the topics that the items
     above it cover. The choice where only diversity counts. Where relevance matters too, CascadeHybrid learns both;
     giving this one relevance features as further topics is what the thesis calls CascadeLSBFull, and why topics may be
-    negative here.
+    negative here: what is below 0 covers nothing of its topic, and counts for less than nothing itself.
 
     Parameters
     ----------

@@ -72,6 +72,39 @@ class Explanation:
         return plot_coverage({title: self})
 
 
+def explain_list(
+    shown: npt.NDArray[np.int64],
+    features: tuple[Floats, Floats],
+    weights: Floats,
+    spread: Floats,
+    covering: Floats,
+    titles: Sequence[str] | None,
+    topic_names: Sequence[str] | None,
+) -> Explanation:
+    """Why items stand on a list, by the weights of topics and relevance features, and their covariance."""
+    relevance, topics = features
+    n_items, n_topics = topics.shape
+    if len(covering) != n_items:
+        raise ValueError(f"topics has {len(covering)} rows, but there are {n_items} items")
+    names = [f"topic {j}" for j in range(covering.shape[1])] if topic_names is None else list(topic_names)
+    if len(names) != covering.shape[1]:
+        raise ValueError(f"there are {covering.shape[1]} topics, but {len(names)} names for them")
+    if titles is not None and len(titles) != n_items:
+        raise ValueError(f"there are {n_items} items, but {len(titles)} titles")
+    remaining = np.ones(n_topics)
+    items = []
+    for item in shown.tolist():
+        phi = np.concatenate([topics[item] * remaining, relevance[item]])
+        novel, relevant = float(phi[:n_topics] @ weights[:n_topics]), float(phi[n_topics:] @ weights[n_topics:])
+        width = float(np.sqrt(max(0.0, phi @ spread @ phi)))
+        about = [names[j] for j in np.argsort(-covering[item], kind="stable") if covering[item, j] > 0]
+        title = f"item {item}" if titles is None else str(titles[item])
+        items.append(ExplainedItem(item, title, tuple(about), relevant + novel, relevant, novel, width))
+        remaining *= 1.0 - np.maximum(topics[item], 0.0)
+    covered = np.asarray(1.0 - np.cumprod(1.0 - covering[shown], axis=0), np.float64)
+    return Explanation(items, covered, names)
+
+
 def _short(title: str) -> str:
     return title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1] + "…"
 

@@ -106,9 +106,9 @@ def fill_greedily(rng: Any, items: Any, catalogue: Any, covariance: Any, widths:
         upper[chosen] = -np.inf
         for p in range(catalogue.starts[chosen], catalogue.starts[chosen + 1]):
             j = catalogue.topics[p]
-            lost = remaining[j] * catalogue.coverage[p]
+            lost = remaining[j] * max(catalogue.coverage[p], 0.0)  # what is below 0 covers nothing
             remaining[j] -= lost
-            _shift_bounds(catalogue, upper, j, -lost * desk.weights[j], abs(lost) * bonus * desk.roots[j])
+            _shift_bounds(catalogue, upper, j, -lost * desk.weights[j], lost * bonus * desk.roots[j])
     for k in range(len(items)):
         desk.last[k] = items[k]
 

@@ -1,0 +1,67 @@
+"""What the feature bandits keep, and the compiled steps that all of them share."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankloop.kernels import choose, learn, settled, step
+from rankloop.policies.features.catalogue import Catalogue
+from rankloop.policies.features.greedy import Desk, fill_greedily
+from rankloop.policies.features.ridge import Floats, Ridge, draw_weights, estimate, observe
+
+
+class FeatureState(NamedTuple):
+    rng: npt.NDArray[np.uint64]
+    model: Ridge
+    widths: Floats
+    catalogue: Catalogue
+    desk: Desk
+    gamma: float
+    cascade: bool
+    """Whether users look down to their first click only, and so only the items down to it were seen."""
+    sampled: bool
+    """Whether to explore by drawing weights, not by adding a bonus."""
+
+
+@step(choose, FeatureState, counted=False)
+def _choose(state: Any, items: Any, notes: Any) -> None:
+    desk = state.desk
+    bonus = state.gamma
+    if state.sampled:
+        draw_weights(state.rng, state.model, state.gamma, desk.weights)
+        bonus = 0.0
+    else:
+        for i in range(len(desk.weights)):
+            desk.weights[i] = state.model.weights[i]
+    fill_greedily(state.rng, items, state.catalogue, state.model.covariance, state.widths, desk, bonus)
+
+
+@step(learn, FeatureState, counted=False)
+def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+    catalogue, desk = state.catalogue, state.desk
+    phi, remaining = desk.phi, desk.remaining
+    n_topics = len(remaining)
+    for j in range(n_topics):
+        remaining[j] = 1.0
+    for k in range(len(items)):
+        a = items[k]
+        for j in range(n_topics):
+            phi[j] = 0.0
+        for p in range(catalogue.starts[a], catalogue.starts[a + 1]):
+            j = catalogue.topics[p]
+            phi[j] = catalogue.coverage[p] * remaining[j]
+            remaining[j] -= max(phi[j], 0.0)  # what is below 0 covers nothing
+        for i in range(len(catalogue.columns)):
+            phi[n_topics + i] = catalogue.relevance[a, i]
+        observe(state.model, phi, desk.along, float(clicks[k]))
+        if state.cascade and clicks[k]:
+            break
+    estimate(state.model)
+
+
+@step(settled, FeatureState, counted=False)
+def _settled(state: Any) -> Any:
+    return False
