@@ -33,17 +33,19 @@ class Catalogue(NamedTuple):
 def new_catalogue(relevance: Floats, topics: Floats, eligible: npt.NDArray[np.uint8] | None = None) -> Catalogue:
     """A catalogue of items with these features, one row an item."""
     items, covered = np.nonzero(topics)
-    by_topic = np.argsort(covered, kind="stable")
     n_items, n_topics = topics.shape
+    listed = topics != 0
+    listed[:, listed.sum(axis=0) > n_items / 2] = True  # loops over all items run along memory
+    by_topic, listed_items = np.nonzero(listed.T)
     return Catalogue(
         relevance=np.array(relevance, order="C"),
         columns=np.array(relevance.T, order="C"),
         starts=np.searchsorted(items, np.arange(n_items + 1)).astype(np.int64),
         topics=covered.astype(np.int64),
         coverage=topics[items, covered],
-        topic_starts=np.searchsorted(covered[by_topic], np.arange(n_topics + 1)).astype(np.int64),
-        topic_items=items[by_topic].astype(np.int64),
-        topic_coverage=topics[items[by_topic], covered[by_topic]],
+        topic_starts=np.searchsorted(by_topic, np.arange(n_topics + 1)).astype(np.int64),
+        topic_items=listed_items.astype(np.int64),
+        topic_coverage=topics[listed_items, by_topic],
         eligible=np.ones(n_items, np.uint8) if eligible is None else eligible,
     )
 

@@ -26,7 +26,7 @@ ROUNDING = 1e-9
 
 LARGEST = 1.7e308
 
-MANY_TOPICS = 8
+MANY_TOPICS = 24
 """From how many topics on it pays to multiply by whole rows."""
 
 
@@ -198,13 +198,15 @@ def _uncertainty(a: int, catalogue: Any, covariance: Any, desk: Any, remaining: 
     begin, end = catalogue.starts[a], catalogue.starts[a + 1]
     topics, coverage, cross = catalogue.topics, catalogue.coverage, desk.cross
     square = desk.square[a]
+    gains = desk.phi
     if end - begin < MANY_TOPICS:
         for p in range(begin, end):
             j = topics[p]
             gain = coverage[p] * remaining[j]
+            gains[p - begin] = gain
             inner = cross[p] + 0.5 * gain * covariance[j, j]
             for q in range(begin, p):
-                inner += coverage[q] * remaining[topics[q]] * covariance[j, topics[q]]
+                inner += gains[q - begin] * covariance[j, topics[q]]
             square += 2.0 * gain * inner
     else:
         along = desk.along
