@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Byte code is compiled when first imported: doing so for all of every dependency doubles the time to set up.
 PIP_FLAGS := --quiet --disable-pip-version-check --no-compile
 
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench docs clean
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -16,6 +16,10 @@ $(VENV)/base: pyproject.toml
 
 $(VENV)/dev: pyproject.toml $(VENV)/base
 	$(BIN)/python -m pip install $(PIP_FLAGS) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/docs: pyproject.toml $(VENV)/base
+	$(BIN)/python -m pip install $(PIP_FLAGS) --editable '.[docs]'
 	@touch $@
 
 demo: $(VENV)/base  ## the main job at small scale, ending in a report
@@ -37,5 +41,9 @@ bench: $(VENV)/dev  ## speed, as ratios to the naive form in the same run
 	$(BIN)/python benchmarks/interleaving.py
 	$(BIN)/python benchmarks/runner.py
 
+docs: $(VENV)/docs  ## the site, into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Open it in a browser: file://$(CURDIR)/site/index.html"
+
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) demo-results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) site demo-results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
