@@ -11,7 +11,7 @@ help:  ## list the targets
 
 $(VENV)/base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install $(PIP_FLAGS) --editable .
+	$(BIN)/python -m pip install $(PIP_FLAGS) --editable '.[parquet]'
 	@touch $@
 
 $(VENV)/dev: pyproject.toml $(VENV)/base
@@ -37,6 +37,7 @@ check: $(VENV)/dev  ## style, types and the order of imports
 bench: $(VENV)/dev  ## speed, as ratios to the naive form in the same run
 	$(BIN)/python benchmarks/dueling.py
 	$(BIN)/python benchmarks/lists.py
+	$(BIN)/python benchmarks/features.py
 	$(BIN)/python benchmarks/click_models.py
 	$(BIN)/python benchmarks/interleaving.py
 	$(BIN)/python benchmarks/runner.py

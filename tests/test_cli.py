@@ -20,6 +20,7 @@ from rankloop.cli.app import app
 from rankloop.cli.arguments import click_policies, default_policies, dueling_policies, make_policies
 from rankloop.cli.errors import Refused
 from rankloop.cli.folder import file_name
+from rankloop.experiments.catalogue import EXPERIMENTS
 
 MATRIX = "0.5,0.9,0.8\n0.1,0.5,0.7\n0.2,0.3,0.5\n"
 
@@ -197,7 +198,7 @@ def test_bad_matrices(content: str, complaint: str, tmp_path: Path) -> None:
         (["duel", "cycle", "--policies", "MergeDTS(alpha=1,alpha=2)"], "alpha is given twice"),
         (["duel", "cycle", "--policies", "__import__('os')"], "parameters need their names"),
         (["duell", "cycle"], "no command 'duell': did you mean duel?"),
-        (["zzz"], "no command 'zzz': there are advise, bounds, clicks, demo, drift, duel"),
+        (["zzz"], "no command 'zzz': there are advise, bounds, clicks, demo, diversify, drift, duel"),
         (["demo", "--horizon", "0"], "--horizon must be"),
         (["demo", "--runs", "x"], "--runs must be"),
     ],
@@ -257,9 +258,12 @@ def test_policies_are_listed_with_their_parameters() -> None:
     assert "DuelingPolicy" not in result.stdout
 
 
+COMMANDS = ("duel", "rerank", "drift", "diversify", "policies", "experiments", "reproduce", "bounds", "advise", "demo")
+
+
 def test_help_and_version() -> None:
     assert rankloop("--version").stdout == f"rankloop {rl.__version__}\n"
-    for command in ((), ("duel",), ("rerank",), ("drift",), ("policies",), ("demo",)):
+    for command in ((), *((name,) for name in COMMANDS)):
         result = rankloop(*command, "--help")
         assert result.exit_code == 0
         assert "Usage" in result.stdout
@@ -270,7 +274,7 @@ def test_help_and_version() -> None:
 
 def test_demo_ends_in_a_page(tmp_path: Path) -> None:
     out = tmp_path / "demo"
-    result = rankloop("demo", "--out", out, "--horizon", "300", "--runs", "2")
+    result = rankloop("demo", "--out", out, "--horizon", "300", "--runs", "2", "--no-claims")
     assert result.exit_code == 0, result.output
     page = (out / "index.html").read_text()
     for part in (part for make in demo_module.PARTS for part in make(300, 2)):
@@ -278,11 +282,22 @@ def test_demo_ends_in_a_page(tmp_path: Path) -> None:
         assert part.title in result.stdout
     for part in demo_module.live_evaluation(300, 2):
         assert [type(policy).__name__ for policy in part.policies] == default_policies()
-    assert page.count("<svg") == 2 + 3 + 1
+    assert page.count("<svg") == 2 + 3 + 1 + 2
+    assert "clicks a list" in page
     assert "unsafe of first 100" in page
     assert "in epoch 9" in page
     assert (out / "index.html").as_uri() in result.stdout
     assert [path.name for path in out.iterdir()] == ["index.html"]
+
+
+def test_demo_goes_on_to_the_claims_of_the_thesis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(demo_module, "PARTS", ())
+    monkeypatch.setattr("rankloop.cli.reproduce.reproduce", lambda names, **given: asked.append((names, given)))
+    assert rankloop("demo", "--out", tmp_path, "--seed", "3").exit_code == 0
+    assert asked == [(list(demo_module.IN_THE_REPORT), {"out": tmp_path / "reproduction", "seed": "3"})]
+    known = {experiment.name: experiment.chapter for experiment in EXPERIMENTS}
+    assert [known[name] for name in demo_module.IN_THE_REPORT] == [2, 3, 4, 5]
 
 
 def test_the_module_is_the_command_too() -> None:

@@ -163,8 +163,11 @@ def demo(
     horizon: Annotated[str, typer.Option(metavar="N", help="Steps in a run.")] = "1e5",
     runs: Annotated[str, typer.Option(metavar="N", help="Independent runs of each policy.")] = "10",
     seed: Annotated[str, typer.Option(metavar="N", help="Of everything random.")] = "0",
+    judged: Annotated[
+        bool, typer.Option("--claims/--no-claims", help="Whether to end with some of the thesis' claims, judged.")
+    ] = True,
 ) -> None:
-    """Compare all policies on built-in problems, in about a minute, and write a report."""
+    """Compare policies on built-in problems, judge some claims of the thesis, and write reports of both."""
     from rankloop.cli.arguments import whole
 
     n_steps, n_runs, first_seed = whole("--horizon", horizon, 1), whole("--runs", runs, 1), whole("--seed", seed, 0)
@@ -216,6 +219,21 @@ def demo(
         steps = part.horizon or n_steps
         print_results(section.results, f"{part.title} ({part.facts['problem']}, {steps:,} {part.unit} a run)")
     print(f"Report: {report}\nOpen it in a browser: {report.resolve().as_uri()}")
+    if judged:
+        _judge(out / "reproduction", first_seed)
+
+
+def _judge(out: Path, seed: int) -> None:
+    """A small part of what `rankloop reproduce` does: the thesis' experiments run anew, and its claims judged."""
+    from importlib.util import find_spec
+
+    if find_spec("pyarrow") is None:
+        print("For the thesis' experiments and the verdicts on its claims: pip install 'rankloop[parquet]'")
+        return
+    from rankloop.cli.reproduce import reproduce
+
+    print(f"\nNow {len(IN_THE_REPORT)} of the thesis' experiments, at a small scale, and what they say of its claims:")
+    reproduce(list(IN_THE_REPORT), out=out, seed=str(seed))
 
 
 def _lists(part: Part, horizon: int, seed: int) -> dict[str, Explanation]:
