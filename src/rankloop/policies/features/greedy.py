@@ -4,7 +4,7 @@ The score of an item is `phi'w + bonus sqrt(phi' C phi)`, with phi = [omega, z],
 precision. It is only computed where an upper bound of it exceeds the best score found so far:
 
 - At the first position, the root may be an old one: C only shrinks as observations come in, so the uncertainty that
-  was worked out when an item was last looked at bounds today's.
+  was worked out when an item was last looked at there bounds today's.
 - Further down, omega_j has shrunk by some delta_j, which changes the score by at most
   `-delta_j w_j + bonus delta_j sqrt(C_jj)`: the root is a norm. Only the topics of what was put on the list shrink.
 """
@@ -42,8 +42,6 @@ class Desk(NamedTuple):
     stamp: npt.NDArray[np.int64]
     remaining: Floats
     """The part of each topic that the list does not cover yet."""
-    whole: Floats
-    """The same for the empty list: ones."""
     roots: Floats
     weights: Floats
     phi: Floats
@@ -60,7 +58,6 @@ def new_desk(n_items: int, n_covered: int, n_topics: int, n_features: int, n_pos
         cross=np.zeros(n_covered),
         stamp=np.full(n_items + 1, -1, np.int64),
         remaining=np.zeros(n_topics),
-        whole=np.ones(n_topics),
         roots=np.zeros(n_topics),
         weights=np.zeros(n_features),
         phi=np.zeros(n_features),
@@ -186,15 +183,16 @@ def _score(
     if desk.stamp[a] != now:
         desk.stamp[a] = now
         _look_at(a, catalogue, covariance, desk)
-        widths[a] = _uncertainty(a, catalogue, covariance, desk, desk.whole)
+    uncertainty = _uncertainty(a, catalogue, covariance, desk)
     if first:
-        return score + bonus * widths[a]
-    return score + bonus * _uncertainty(a, catalogue, covariance, desk, desk.remaining)
+        widths[a] = uncertainty
+    return score + bonus * uncertainty
 
 
 @inlined
-def _uncertainty(a: int, catalogue: Any, covariance: Any, desk: Any, remaining: Any) -> float:
-    """sqrt(phi' C phi) of an item that was looked at, where so much of each topic remains."""
+def _uncertainty(a: int, catalogue: Any, covariance: Any, desk: Any) -> float:
+    """sqrt(phi' C phi) of an item that was looked at."""
+    remaining = desk.remaining
     begin, end = catalogue.starts[a], catalogue.starts[a + 1]
     topics, coverage, cross = catalogue.topics, catalogue.coverage, desk.cross
     square = desk.square[a]
