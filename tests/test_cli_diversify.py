@@ -33,6 +33,7 @@ def ratings(tmp_path_factory) -> Path:
     draw = np.random.default_rng(0)
     genres = ["Comedy", "Crime", "Drama", "War"]
     films = [f"{a}::Film {a} (1999)::{'|'.join(genres[: 1 + a % 4])}" for a in range(1, 41)]
+    films.append("99::Nobody's (1999)::Western")  # a genre of no film that anybody rated
     (folder / "movies.dat").write_text("\n".join(films) + "\n")
     lines = []
     for user in range(1, 61):

@@ -70,9 +70,11 @@ def diversify(
     n_positions, n_users = whole("--positions", positions, 1), whole("--users", users, 1)
     ratings = read_data(data)
     n_topics = whole("--topics", topics, 1)
-    if n_topics > len(ratings.genres):
-        print(f"{ratings.name} has {len(ratings.genres)} topics: all are taken, not {n_topics}", file=sys.stderr)
-        n_topics = len(ratings.genres)
+    with refusing():
+        known = len(ratings.most_active().topics)
+    if n_topics > known:
+        print(f"{ratings.name} has {known} topics: all are taken, not {n_topics}", file=sys.stderr)
+        n_topics = known
     with refusing():
         problems = hybrid_problems(ratings, trade_off=wanted, n_topics=n_topics, n_users=n_users, seed=scale.seed)
     if len(problems) < n_users:
@@ -119,9 +121,9 @@ def show_lists(
 
     explained = {}
     for player in players:
-        policy = train(player, problem, horizon=scale.horizon, seed=scale.seed)
-        if not isinstance(policy, FeaturePolicy):
+        if not isinstance(player(problem), FeaturePolicy):
             continue
+        policy = train(player, problem, horizon=scale.horizon, seed=scale.seed)
         explained[policy_name(policy, scale.horizon)] = policy.explain(
             titles=problem.titles, topics=problem.topics, topic_names=problem.topic_names
         )

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from rankloop.policies.base import choose_once, learn_once
-from rankloop.policies.checks import check_positive, is_index, is_number
+from rankloop.policies.checks import is_index, is_number
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.features.catalogue import Catalogue, check_features, check_topics, new_catalogue
 from rankloop.policies.features.explanation import Explanation, explain_list
 from rankloop.policies.features.greedy import new_desk
 from rankloop.policies.features.ridge import Floats, Ridge, new_ridge
 from rankloop.policies.features.steps import FeatureState
+
+LARGEST = 1e9
+"""Of gamma, and of the ridge or what divides by it."""
+
+LONGEST = 1e6
+"""Of a feature, in units of the ridge's root: beyond that, sums of squares lose what tells items apart."""
 
 
 class Kept(NamedTuple):
@@ -30,7 +38,8 @@ class FeaturePolicy(ClickPolicy):
     """Base of the policies that rank items by their features.
 
     Items are the rows of the features, from 0 on. The catalogue may grow and shrink: numbers are never given twice, and
-    items that were removed keep their features, since clicks on lists that show them may still come.
+    items that were removed keep their features, since clicks on lists that show them may still come. A policy is not
+    for several threads at once.
     """
 
     cascade: ClassVar[bool] = True
@@ -54,20 +63,17 @@ class FeaturePolicy(ClickPolicy):
     def __init__(
         self, relevance: Any, topics: Any, n_positions: int, gamma: float, ridge: float, seed: int | None
     ) -> None:
+        if not is_number(gamma) or not 0 <= gamma <= LARGEST:
+            raise ValueError(f"gamma must be a number from 0 to {LARGEST:g}, not {gamma!r}")
+        if not is_number(ridge) or not 1 / LARGEST <= ridge <= LARGEST:
+            raise ValueError(f"ridge must be a number from {1 / LARGEST:g} to {LARGEST:g}, not {ridge!r}")
+        self.gamma, self.ridge = float(gamma), float(ridge)
         self._widths: tuple[int, int] | None = None
         self._features = self._check_new(relevance, topics)
         self._widths = _n_columns(relevance), _n_columns(topics)
         super().__init__(len(self._features[0]), n_positions, seed)
-        if not is_number(gamma) or not 0 <= gamma < np.inf:
-            raise ValueError(f"gamma must be a number of at least 0, not {gamma!r}")
-        self.gamma = float(gamma)
-        self.ridge = check_positive("ridge", ridge)
-        self._build(
-            new_catalogue(*self._features), self._rng, new_ridge(self._n_topics + self._n_relevance, self.ridge)
-        )
-
-    def _build(self, catalogue: Catalogue, rng: npt.NDArray[np.uint64], model: Ridge) -> None:
-        self.state = self._state_with(catalogue, rng, model)
+        model = new_ridge(self._n_topics + self._n_relevance, self.ridge)
+        self.state = self._state_with(new_catalogue(*self._features), self._rng, model)
 
     def _state_with(self, catalogue: Catalogue, rng: npt.NDArray[np.uint64], model: Ridge) -> FeatureState:
         n_items = len(catalogue.eligible)
@@ -92,7 +98,11 @@ class FeaturePolicy(ClickPolicy):
         if candidates is None and relevance is None and topics is None:
             self._check_enough(int(self.state.catalogue.eligible.sum()))
             return ClickPolicy.rank(self)
-        chosen = np.flatnonzero(self.state.catalogue.eligible) if candidates is None else self._check_items(candidates)
+        eligible = self.state.catalogue.eligible
+        chosen = np.flatnonzero(eligible) if candidates is None else self._check_items(candidates)
+        gone = chosen[eligible[chosen] == 0]
+        if len(gone):
+            raise ValueError(f"item {gone[0]} has been removed: leave it out of the candidates")
         given = self._check_given(relevance, topics)
         self._check_enough(len(chosen) + len(given[0]))
         features = _stack([own[chosen] for own in self._features], given)
@@ -126,7 +136,7 @@ class FeaturePolicy(ClickPolicy):
             brought = items < 0
             given = notes.reshape(int(brought.sum()), -1)
             rows = np.zeros((len(items), given.shape[1]))
-            rows[~brought] = np.concatenate(self._features, axis=1)[items[~brought]]
+            rows[~brought] = np.concatenate([own[items[~brought]] for own in self._features], axis=1)
             rows[brought] = given
             relevance, topics = np.split(rows, [self._n_relevance], axis=1)
             state = self._state_with(new_catalogue(relevance, topics), self.state.rng, self.state.model)
@@ -159,8 +169,9 @@ class FeaturePolicy(ClickPolicy):
         shown = self._check_items(self.best if ranking is None else ranking)
         covering = self.topics_shown if topics is None else check_topics("topics", topics)
         model = self.state.model
-        spread = self.gamma**2 * model.covariance
-        return explain_list(shown, self._features, model.weights, spread, covering, titles, topic_names)
+        return explain_list(
+            shown, self._features, model.weights, model.covariance, self.gamma, covering, titles, topic_names
+        )
 
     @property
     def topics_shown(self) -> Floats:
@@ -171,6 +182,7 @@ class FeaturePolicy(ClickPolicy):
     # -- the catalogue -------------------------------------------------------------------------------------------
 
     def _add(self, relevance: Any, topics: Any) -> list[int]:
+        self._check_own_catalogue()
         given = self._check_given(relevance, topics)
         if not len(given[0]):
             raise ValueError("there are no items to add: give the features of at least one")
@@ -190,12 +202,23 @@ class FeaturePolicy(ClickPolicy):
 
     def remove_items(self, items: Iterable[int]) -> None:
         """Show these items no more; clicks on lists that hold them are still learned from."""
+        self._check_own_catalogue()
         removed = self._check_items(items)
         eligible = self.state.catalogue.eligible
         gone = removed[eligible[removed] == 0]
         if len(gone):
             raise ValueError(f"item {gone[0]} has been removed before")
         eligible[removed] = 0
+
+    def _check_own_catalogue(self) -> None:
+        if self.segment:
+            raise ValueError("all segments share one catalogue: add and remove items of the Segments")
+
+    def save(self, path: str | Path) -> None:
+        """Write the whole policy to one file; `rankloop.load` brings it back to go on bit for bit."""
+        if self.segment:
+            raise ValueError("a segment is saved with all others: save the Segments")
+        super().save(path)
 
     @property
     def items(self) -> list[int]:
@@ -268,9 +291,8 @@ class FeaturePolicy(ClickPolicy):
 
     def _check_new(self, relevance: Any, topics: Any) -> tuple[Floats, Floats]:
         """The features of a new catalogue; of those that the policy does not take, no columns."""
-        named = dict(zip(self._names, (relevance, topics), strict=True))
-        for name, given in named.items():
-            if name is not None and np.shape(given)[:1] == (0,):
+        for name, given in zip(self._names, (relevance, topics), strict=True):
+            if name is not None and hasattr(given, "__len__") and len(given) == 0:
                 raise ValueError(f"{name} has no rows: there must be at least one item")
         return self._check_rows(relevance, topics)
 
@@ -296,8 +318,18 @@ class FeaturePolicy(ClickPolicy):
         x = None if x_name is None else check_topics(x_name, topics, x_width, least=self._least_coverage)
         if z is not None and x is not None and len(z) != len(x):
             raise ValueError(f"{z_name} has {len(z)} rows and {x_name} {len(x)}: both need one for each item")
+        if z is not None and z_name is not None:
+            self._check_length(z_name, z)
         n_items = len(z) if z is not None else len(x) if x is not None else 0
         return self._arrange(np.zeros((n_items, 0)) if z is None else z, np.zeros((n_items, 0)) if x is None else x)
+
+    def _check_length(self, name: str, features: Floats) -> None:
+        longest = LONGEST * math.sqrt(self.ridge)
+        wrong = np.argwhere(np.abs(features) > longest)
+        if len(wrong):
+            item, column = wrong[0]
+            value = features[item, column]
+            raise ValueError(f"{name}[{item}, {column}] = {value:g} is beyond {longest:g}: scale features to about 1")
 
     def _split(self, side_by_side: Floats) -> tuple[Floats, Floats]:
         """Relevance features and topics of a table that has the topics first."""
@@ -311,7 +343,7 @@ class FeaturePolicy(ClickPolicy):
 
     def _check_items(self, items: Iterable[int]) -> npt.NDArray[np.int64]:
         try:
-            named = items.tolist() if isinstance(items, np.ndarray) else list(items)
+            named = list(items.tolist() if isinstance(items, np.ndarray) else items)
         except TypeError:
             raise ValueError(f"items must be a sequence of item numbers, not {items!r}") from None
         for item in named:
@@ -343,8 +375,10 @@ class FeaturePolicy(ClickPolicy):
             raise self._wrong_notes(ranking)
         if not all(item in brought or is_index(item, self.n_items) for item in ranking):
             raise ValueError(f"items go from 0 to {self.n_items - 1}, not as in {ranking!r}")
-        covered = np.reshape(notes, (len(brought), width))[:, self._n_relevance :]
-        if ((covered < self._least_coverage) | (covered > 1.0)).any():
+        given = np.reshape(np.array(notes, np.float64), (len(brought), width))
+        covered = given[:, self._n_relevance :]
+        too_long = np.abs(given[:, : self._n_relevance]).max(initial=0.0) > LONGEST * math.sqrt(self.ridge)
+        if too_long or ((covered < self._least_coverage) | (covered > 1.0)).any():
             raise self._wrong_notes(ranking)
         return np.array(ranking.items, np.int64)
 

@@ -20,7 +20,8 @@ class CascadeHybridTS(CascadeHybrid):
     n_positions
         How many items are shown.
     gamma
-        How widely to draw: the standard deviation of a click given the features. For clicks it is at most 1/2.
+        How widely to draw: the standard deviation of a click given the features is what theory suggests, at most 1/2;
+        1 explores as widely as the bonus of the same gamma.
     ridge
         How many observations the belief that nothing matters is worth.
     seed

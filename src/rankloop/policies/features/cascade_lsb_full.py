@@ -58,9 +58,9 @@ class CascadeLSBFull(CascadeHybrid):
         return self._split(self._features[1])[1]
 
     def _arrange(self, relevance: Floats, topics: Floats) -> tuple[Floats, Floats]:
-        if (topics < 0).any():
+        if (topics < -SLACK).any():
             raise ValueError(f"topics must lie in [0, 1], not be {topics.min():g}")
         if (abs(relevance) > 1 + SLACK).any():
             worst = relevance.flat[abs(relevance).argmax()]
             raise ValueError(f"relevance features are topics here, so they must lie in [-1, 1], not be {worst:g}")
-        return np.zeros((len(topics), 0)), np.concatenate([topics, relevance.clip(-1.0, 1.0)], axis=1)
+        return np.zeros((len(topics), 0)), np.concatenate([topics.clip(0.0, 1.0), relevance.clip(-1.0, 1.0)], axis=1)

@@ -24,7 +24,7 @@ class ExplainedItem(NamedTuple):
     topics: tuple[str, ...]
     """What the item is about, the most covered first."""
     attraction: float
-    """The estimated probability of a click on the item once it is seen: relevance plus novelty."""
+    """The estimate of the probability of a click on the item once it is seen: relevance plus novelty."""
     relevance: float
     novelty: float
     """What it is worth that the items above lack its topics."""
@@ -76,7 +76,8 @@ def explain_list(
     shown: npt.NDArray[np.int64],
     features: tuple[Floats, Floats],
     weights: Floats,
-    spread: Floats,
+    covariance: Floats,
+    gamma: float,
     covering: Floats,
     titles: Sequence[str] | None,
     topic_names: Sequence[str] | None,
@@ -96,7 +97,7 @@ def explain_list(
     for item in shown.tolist():
         phi = np.concatenate([topics[item] * remaining, relevance[item]])
         novel, relevant = float(phi[:n_topics] @ weights[:n_topics]), float(phi[n_topics:] @ weights[n_topics:])
-        width = float(np.sqrt(max(0.0, phi @ spread @ phi)))
+        width = gamma * float(np.sqrt(max(0.0, phi @ covariance @ phi)))
         about = [names[j] for j in np.argsort(-covering[item], kind="stable") if covering[item, j] > 0]
         title = f"item {item}" if titles is None else str(titles[item])
         items.append(ExplainedItem(item, title, tuple(about), relevant + novel, relevant, novel, width))
@@ -117,7 +118,13 @@ def plot_coverage(explanations: Mapping[str, Explanation], *, ink: str = "#33333
     from matplotlib.figure import Figure
 
     lists = list(explanations.values())
+    if not lists or not all(each.items for each in lists):
+        raise ValueError("there is no list to plot")
     names = lists[0].topic_names
+    if not names:
+        raise ValueError("the policy was told no topics: say what to plot with explain(topics=...)")
+    if any(each.topic_names != names for each in lists):
+        raise ValueError("the lists speak of different topics: explain them with the same ones")
     order = np.argsort(-sum(each.covered[-1] for each in lists), kind="stable")
     most = max(1e-9, max(float(each.covered.max()) for each in lists))
     n_positions = max(len(each.items) for each in lists)

@@ -99,7 +99,8 @@ def fill_greedily(rng: Any, items: Any, catalogue: Any, covariance: Any, widths:
                     ties += 1
         if ties > 1:
             chosen = _pick(below(rng, ties), best, threshold, catalogue, covariance, widths, desk, bonus, now, k == 0)
-        items[k] = chosen
+        items[k] = chosen if chosen >= 0 else _any_left(upper)
+        chosen = items[k]
         upper[chosen] = -np.inf
         for p in range(catalogue.starts[chosen], catalogue.starts[chosen + 1]):
             j = catalogue.topics[p]
@@ -114,6 +115,15 @@ def fill_greedily(rng: Any, items: Any, catalogue: Any, covariance: Any, widths:
 def _below(best: float) -> float:
     """What a bound must reach for its item to be looked at; items that may not be shown have no finite bound."""
     return best - ROUNDING * (1.0 + abs(best)) if best > -np.inf else -LARGEST
+
+
+@compiled
+def _any_left(upper: Any) -> int:
+    """An item that may be shown, where no score is a number to compare."""
+    a = 0
+    while upper[a] == -np.inf:
+        a += 1
+    return a
 
 
 @compiled

@@ -21,6 +21,12 @@ SINCE_REFACTORED, FACTORED, N_COUNTERS = range(3)
 REFACTOR_AFTER = 512
 """Observations after which the inverse is computed anew: each update leaves a rounding error behind."""
 
+LARGE_STEP = 1e4
+"""An observation that shrinks the inverse so many times leaves a large error, and has it computed anew at once."""
+
+SMALLEST_PIVOT = 1e-14
+"""Of a diagonal entry: what rounding may leave of it where features depend on each other and the ridge is small."""
+
 
 class Ridge(NamedTuple):
     """What is known of one user, or of one segment of users."""
@@ -72,7 +78,7 @@ def observe(model: Any, phi: Any, along: Any, click: float) -> None:
         for i in range(n):
             covariance[j, i] -= scaled * along[i]
     model.counters[FACTORED] = 0
-    model.counters[SINCE_REFACTORED] += 1
+    model.counters[SINCE_REFACTORED] += 1 if divisor < LARGE_STEP else REFACTOR_AFTER
 
 
 @inlined
@@ -122,7 +128,10 @@ def decompose(precision: Any, factor: Any) -> None:
             total = precision[i, j]
             for k in range(j):
                 total -= factor[i, k] * factor[j, k]
-            factor[i, j] = math.sqrt(total) if i == j else total / factor[j, j]
+            if i == j:
+                factor[i, i] = math.sqrt(max(total, SMALLEST_PIVOT * precision[i, i]))
+            else:
+                factor[i, j] = total / factor[j, j]
 
 
 @compiled

@@ -21,7 +21,8 @@ class Segments(Mapping[str, FeaturePolicy]):
     """Policies of one kind that share a catalogue, while each learns from its own users.
 
     A segment begins when it is first asked for, knowing nothing. Lists remember their segment, so that clicks find
-    their way back. Items are added and removed for all segments at once, here.
+    their way back. Items are added and removed for all segments at once, here. Segments share what they work with:
+    they are not for several threads at once.
 
     Parameters
     ----------
@@ -61,6 +62,10 @@ class Segments(Mapping[str, FeaturePolicy]):
     def __contains__(self, segment: object) -> bool:
         return segment in self._segments
 
+    def get(self, segment: str, default: Any = None) -> Any:
+        """The policy of a segment, if it has begun."""
+        return self._segments.get(segment, default)
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._segments)
 
@@ -72,21 +77,22 @@ class Segments(Mapping[str, FeaturePolicy]):
 
     def update(self, ranking: Ranking, clicks: Sequence[int] | npt.NDArray[Any]) -> None:
         """Learn from the clicks on a list of one of the segments."""
-        self._segment_of(ranking).update(ranking, clicks)
+        self.update_many([(ranking, clicks)])
 
     def update_many(self, feedback: Iterable[tuple[Ranking, Sequence[int] | npt.NDArray[Any]]]) -> None:
         """Learn from many lists at once, of any segments; where one of them is refused, none is learned from."""
         checked = []
         for ranking, clicks in feedback:
-            policy = self._segment_of(ranking)
-            checked.append((policy, policy.check_update(ranking, clicks)))
-        for policy, observation in checked:
-            policy.learn(*observation)
+            segment = self._segment_of(ranking)
+            policy = self._segments.get(segment) or self._begin(segment)
+            checked.append((segment, policy.check_update(ranking, clicks)))
+        for segment, observation in checked:
+            self[segment].learn(*observation)
 
-    def add_items(self, *features: Any) -> list[int]:
+    def add_items(self, *features: Any, **named: Any) -> list[int]:
         """Add items for all segments, with the features that the policy's own `add_items` takes."""
         add: Any = self._policy.add_items  # type: ignore[attr-defined]  # each kind of policy takes its own features
-        numbers: list[int] = add(*features)
+        numbers: list[int] = add(*features, **named)
         for policy in self._segments.values():
             policy.adopt_catalogue(self._policy)
         return numbers
@@ -136,14 +142,17 @@ class Segments(Mapping[str, FeaturePolicy]):
         for number, name in enumerate(header["segments"]):
             model = segments[name].state.model
             for field in Ridge._fields:
-                getattr(model, field)[...] = arrays[f"model.{field}"][number]
+                own_array, saved = getattr(model, field), arrays[f"model.{field}"][number]
+                if own_array.shape != saved.shape:
+                    raise ValueError(f"{path} does not hold segments of this version of rankloop: save them anew")
+                own_array[...] = saved
         return segments
 
-    def _segment_of(self, ranking: Ranking) -> FeaturePolicy:
+    def _segment_of(self, ranking: Ranking) -> str:
         identity, _, segment = getattr(ranking, "policy", "").partition("/")
         if identity != self._policy.identity or not segment:
             raise ValueError(f"{ranking!r} is not a list of these segments: feedback belongs to those that chose it")
-        return self[segment]
+        return str(segment)
 
     def _begin(self, segment: str) -> FeaturePolicy:
         policy = copy.copy(self._policy)
