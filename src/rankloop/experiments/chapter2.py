@@ -128,7 +128,7 @@ NOISE = Experiment(
     text="""The rankers of MSLR before three kinds of users: the perfect one looks at everything and clicks by
     relevance, the navigational one stops early, the informational one clicks on much that is not relevant.""",
     panels=_noise,
-    amounts=LARGE_SCALE.amounts,
+    amounts={**LARGE_SCALE.amounts, "laptop": Amount(horizon=5 * 10**6, runs=4)},
 )
 
 CYCLE = Experiment(
@@ -141,7 +141,7 @@ CYCLE = Experiment(
     panels=_cycles,
     amounts={
         "smoke": Amount(horizon=10**5, runs=6),
-        "laptop": Amount(horizon=3 * 10**6, runs=20),
+        "laptop": Amount(horizon=3 * 10**6, runs=10),
         "paper": Amount(horizon=10**7, runs=100),
     },
 )
@@ -156,14 +156,14 @@ WITHOUT_CONDORCET = Experiment(
     panels=_non_condorcet,
     amounts={
         "smoke": Amount(horizon=10**5, runs=6),
-        "laptop": Amount(horizon=2 * 10**6, runs=50),
+        "laptop": Amount(horizon=2 * 10**6, runs=20),
         "paper": Amount(horizon=10**7, runs=100),
     },
 )
 
 _SENSITIVITY: dict[Scale, Amount] = {
     "smoke": Amount(horizon=10**5, runs=4),
-    "laptop": Amount(horizon=10**7, runs=16),
+    "laptop": Amount(horizon=10**7, runs=8),
     "paper": Amount(horizon=10**7, runs=100),
 }
 
