@@ -54,7 +54,7 @@ def check_features(name: str, given: Any, width: int | None = None) -> Floats:
     """A read-only copy of features, one row an item; `width` is how many each must have."""
     try:
         values = np.array(given, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be a table of numbers, one row an item, not {given!r}") from None
     if values.ndim != 2 or values.shape[1] == 0:
         raise ValueError(f"{name} must be a table of numbers, one row an item, not of shape {values.shape}")
