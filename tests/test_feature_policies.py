@@ -315,6 +315,7 @@ NEGATIVE[2, 0] = -0.2
         (lambda: rl.CascadeLinUCB([], 1), "at least one item"),
         (lambda: rl.CascadeLinUCB(Z[0], 1), "one row an item"),
         (lambda: rl.CascadeLinUCB("x", 1), "table of numbers"),
+        (lambda: rl.CascadeLinUCB([[10**400]], 1), "table of numbers"),
         (lambda: rl.CascadeLinUCB(Z, 2, gamma=-1), "gamma"),
         (lambda: rl.CascadeLinUCB(Z, 2, gamma=np.nan), "gamma"),
         (lambda: rl.CascadeLinUCB(Z, 2, gamma=10**400), "gamma"),

@@ -64,6 +64,19 @@ def test_ties_of_the_greedy_list_go_to_the_lower_number() -> None:
     assert same.greedy_list(7) == list(range(7))
 
 
+def test_the_greedy_list_compares_before_it_clips() -> None:
+    some = rl.HybridCascade([[-2.0], [2.0], [-1.0], [3.0]], np.zeros((4, 1)), [1], [0], 1, warn=False)
+    assert some.attraction.tolist() == [0, 1, 0, 1]
+    assert some.greedy_list(4) == [3, 1, 2, 0]
+
+
+def test_topics_may_miss_their_bounds_by_rounding() -> None:
+    topics = np.array([[1 + 1e-12, 0], [-1e-12, 1]])
+    some = rl.HybridCascade(np.eye(2), topics, [0.1, 0.1], [0.5, 0.5], 0.5)
+    assert some.topics.tolist() == [[1, 0], [0, 1]]
+    rl.CascadeHybrid(np.eye(2), topics, 1)
+
+
 @pytest.mark.parametrize("top", [None, 1, 2, 4, 9])
 @pytest.mark.parametrize("clip", [False, True])
 def test_compiled_regret_is_that_of_python(top: int | None, clip: bool) -> None:
@@ -186,6 +199,9 @@ GOOD = {"relevance": np.eye(2), "topics": [[0.5, 0, 0], [0, 0.5, 0]], "beta": [0
         ({"relevance": np.zeros((0, 2))}, r"shape \(0, 2\)"),
         ({"relevance": [["a", "b"]]}, "relevance must be a matrix"),
         ({"relevance": [[1, 2], [3]]}, "relevance must be a matrix"),
+        ({"relevance": [[10**400, 0], [0, 1]]}, "relevance must be a matrix"),
+        ({"theta": [10**400, 0, 0]}, "theta must be a sequence"),
+        ({"topics": [[0, 0, 1 + 1e-8], [0, 0, 0]]}, r"topics\[0, 2\] = 1 must lie"),
         ({"relevance": np.ones((3, 2))}, "relevance has 3 rows and topics 2"),
         ({"topics": [[0, 0, 1.5], [0, 0, 0]]}, r"topics\[0, 2\] = 1.5 must lie in \[0, 1\]"),
         ({"topics": [[0, 0, 0], [-0.1, 0, 0]]}, r"topics\[1, 0\] = -0.1"),

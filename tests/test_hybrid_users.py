@@ -118,6 +118,12 @@ def test_bad_input_is_refused(change, complaint) -> None:
         rl.hybrid_problems(matrices(), **{"trade_off": 0.5, "n_features": 3, **change})
 
 
+@pytest.mark.parametrize("ratings", [5, None, np.eye(3)])
+def test_what_is_no_ratings_is_refused(ratings) -> None:
+    with pytest.raises(ValueError, match="ratings must be Ratings"):
+        rl.hybrid_problems(ratings, trade_off=0.5)
+
+
 def test_nobody_to_simulate_is_refused() -> None:
     data = matrices()
     nothing = data._replace(attractive=np.zeros_like(data.attractive))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import tarfile
 import zipfile
 from pathlib import Path
@@ -55,6 +56,14 @@ def movielens_files(kind: str, half: bool = False) -> dict[str, bytes]:
     return {"ratings.dat": data.encode(), "movies.dat": movies.encode("latin-1"), "README": b""}
 
 
+YAHOO = {
+    "genre-hierarchy.txt": b"0\t0\t1\tUnknown\n1\t1\t1\tElectronic/Dance\n2\t1\t2\tAmbient\n3\t2\t3\tAmbient Dub\n",
+    "song-attributes.txt": b"143\t124143\t22021\t0\n144\t107638\t-99\t3\n146\t20089\t124124\t1\n",
+    "train_0.txt": b"49\t143\t5\n49\t144\t2\n50\t143\t5\n",
+    "test_0.txt": b"49\t146\t3\n50\t146\t1\n",
+    "train_1.txt": b"70\t144\t5\n",
+    "readme.txt": b"Yahoo",
+}
 KINDS = ["100K", "dat", "dat without time", "csv"]
 
 
@@ -220,6 +229,125 @@ def test_wrong_files_are_refused(tmp_path: Path, kind: str, name: str, content: 
         read_movielens(put(tmp_path / "bad", movielens_files(kind) | {name: content}))
 
 
+@pytest.mark.parametrize(
+    ("kind", "content", "line"),
+    [
+        ("dat", b"1::1::5::9\r2::1::5::9\r", 1),
+        ("dat", b"1::1::5::9\r2::1::5::9\n", 1),
+        ("dat", b"1::1::5::9\r\n2::1::5::9\r3::1::5::9\r\n", 2),
+        ("dat", b"1::1::5::9\n\r2::1::5::9\n", 2),
+        ("dat", b"1::1::5\r2::1::5\n", 1),
+        ("csv", b"userId,movieId,rating,timestamp\r1,1,5.0,9\n2,1,5.0,9\n", 1),
+        ("csv", b"userId,movieId,rating,timestamp\r1,1,5.0,9\r", 1),
+    ],
+)
+def test_a_carriage_return_alone_loses_no_rating(tmp_path: Path, kind: str, content: bytes, line: int) -> None:
+    files = movielens_files(kind) | {f"ratings.{kind}": content}
+    with pytest.raises(ValueError, match=rf"ratings.{kind}, line {line} has a carriage return with no newline"):
+        read_movielens(put(tmp_path / "bad", files))
+
+
+def test_windows_lines_are_read(tmp_path: Path) -> None:
+    for kind in KINDS:
+        files = {name: content.replace(b"\r", b"").replace(b"\n", b"\r\n\r\n")
+                 for name, content in movielens_files(kind).items()}  # fmt: skip
+        check(read_movielens(put(tmp_path / kind, files)))
+        check(read_movielens(put(tmp_path / kind, {name: content[:-3] for name, content in files.items()})))
+
+
+def test_a_user_who_rates_a_movie_twice_is_refused(tmp_path: Path) -> None:
+    files = movielens_files("dat")
+    files["ratings.dat"] += b"900::70::5::978300760\n6::70::5::978300760\n"
+    with pytest.raises(ValueError, match=r"ratings.dat has user 6 rate item 70 more than once"):
+        read_movielens(put(tmp_path / "twice", files))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_movies_of_unknown_genre_have_none(tmp_path: Path, kind: str, end: str) -> None:
+    files = movielens_files(kind)
+    name = next(name for name in ("u.item", "movies.dat", "movies.csv") if name in files)
+    line = {
+        "u.item": f"71|Unheard|01-Jan-1995||http://x|{flags(['unknown'])}",
+        "movies.dat": "71::Unheard::(no genres listed)",
+        "movies.csv": "71,Unheard,(no genres listed)",
+    }[name]
+    ratings = read_movielens(put(tmp_path / "unknown", files | {name: files[name] + (line + end).encode()}))
+    assert ratings.genres == GENRES
+    assert ratings.item_genres[-1].tolist() == [0, 0, 0, 0]
+    assert ratings.titles[-1] == "Unheard"
+    if name != "u.item" and not end:
+        put(tmp_path / "unknown", {name: files[name] + line[:-3].encode()})
+        with pytest.raises(ValueError, match=r"line .* ends too early"):
+            read_movielens(tmp_path / "unknown")
+
+
+def test_a_last_genre_that_other_movies_have_is_whole(tmp_path: Path) -> None:
+    files = movielens_files("csv")
+    last = b"72,B,Drama|Children"
+    cut = put(tmp_path / "one", files | {"movies.csv": files["movies.csv"] + last})
+    with pytest.raises(ValueError, match="cut short at 'Children'"):
+        read_movielens(cut)
+    files["movies.csv"] += b"71,A,Children\n" + last
+    assert "Children" in read_movielens(put(tmp_path / "two", files)).genres
+
+
+def test_only_newlines_end_lines(tmp_path: Path) -> None:
+    files = movielens_files("dat")
+    files["movies.dat"] += "71::What\x85 next\x1c::Drama\n".encode("latin-1")
+    assert read_movielens(put(tmp_path / "ml", files)).titles[-1] == "What\x85 next"
+    songs = YAHOO["song-attributes.txt"] + b"147\t1\tx\x85y\t1\r\n"
+    ratings = read_yahoo_music(put(tmp_path / "yahoo", YAHOO | {"song-attributes.txt": songs}))
+    assert ratings.titles[-1] == "song 147 by artist x\x85y"
+
+
+@pytest.mark.parametrize(
+    "below",
+    [['2,"B",Drama'], ["2,B,Drama"] * 20_000],
+    ids=["closed by the next quote", "too long to be read"],
+)
+def test_an_unclosed_quote_is_refused(tmp_path: Path, below: list[str]) -> None:
+    lines = ["movieId,title,genres", "", '1,"A",Drama', '70,"Heat,Drama', *below, ""]
+    files = movielens_files("csv") | {"movies.csv": "\n".join(lines).encode()}
+    with pytest.raises(ValueError, match=r"movies.csv, line 4 cannot be cut into fields"):
+        read_movielens(put(tmp_path / "bad", files))
+
+
+@pytest.mark.parametrize("files", [movielens_files("dat"), YAHOO], ids=["MovieLens", "Yahoo"])
+@pytest.mark.parametrize("archive", ["data.zip", "data.tgz", None])
+def test_damaged_catalogues_are_refused_by_name(tmp_path: Path, files: dict[str, bytes], archive: str | None) -> None:
+    """Some byte in the middle, of what is mostly the catalogue, is wrong."""
+    draw = np.random.default_rng(1)
+    name, line = ("song-attributes.txt", b"%d\t%d\t7\t1\n") if files is YAHOO else ("movies.dat", b"%d::%d::Drama\n")
+    catalogue = files[name] + b"".join(line % (i, draw.integers(10**9)) for i in range(1000, 3000))
+    others = {other: content for other, content in files.items() if other != name}
+    if archive is None:
+        path = put(tmp_path, {f"{name}.gz": gzip.compress(catalogue), **others}) / f"{name}.gz"
+    else:
+        path = packed(tmp_path / archive, {name: catalogue, **others}, "x/")
+    whole = path.read_bytes()
+    for at in range(len(whole) // 5, len(whole) * 4 // 5, len(whole) // 20):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
+        with pytest.raises(ValueError, match=re.escape(path.name)):
+            read_ratings(tmp_path if archive is None else path)
+
+
+def test_data_are_called_after_their_folder_or_file(tmp_path: Path, monkeypatch) -> None:
+    files = movielens_files("dat")
+    assert read_ratings(put(tmp_path / "ml-1.5k", files)).name == "ml-1.5k"
+    assert read_ratings(packed(tmp_path / "ml-1.5k.zip", files, "x/")).name == "ml-1.5k"
+    assert read_ratings([put(tmp_path / "r2.1", YAHOO)]).name == "r2.1"
+    monkeypatch.chdir(tmp_path / "ml-1.5k")
+    assert read_ratings(".").name == "ml-1.5k"
+
+
+@pytest.mark.parametrize("path", [5, None, [5], b"ml", {"ml"}])
+def test_what_is_no_path_is_refused(path) -> None:
+    for read in (read_ratings, read_movielens, read_yahoo_music):
+        with pytest.raises(ValueError, match="path"):
+            read(path)
+
+
 def test_damaged_and_missing_archives_are_refused(tmp_path: Path) -> None:
     files = movielens_files("dat")
     path = packed(tmp_path / "ml.zip", files, "ml/")
@@ -238,16 +366,6 @@ def test_damaged_and_missing_archives_are_refused(tmp_path: Path) -> None:
     files["ratings.dat.gz"] = gzip.compress(movielens_files("dat")["ratings.dat"] * 500)[:-40]
     with pytest.raises(ValueError, match=r"ratings.dat.gz is damaged"):
         read_ratings(put(tmp_path / "gz", files))
-
-
-YAHOO = {
-    "genre-hierarchy.txt": b"0\t0\t1\tUnknown\n1\t1\t1\tElectronic/Dance\n2\t1\t2\tAmbient\n3\t2\t3\tAmbient Dub\n",
-    "song-attributes.txt": b"143\t124143\t22021\t0\n144\t107638\t-99\t3\n146\t20089\t124124\t1\n",
-    "train_0.txt": b"49\t143\t5\n49\t144\t2\n50\t143\t5\n",
-    "test_0.txt": b"49\t146\t3\n50\t146\t1\n",
-    "train_1.txt": b"70\t144\t5\n",
-    "readme.txt": b"Yahoo",
-}
 
 
 def check_yahoo(ratings: Ratings) -> None:
@@ -386,6 +504,9 @@ def test_synthetic_ratings_come_in_any_size_and_from_a_seed() -> None:
     for arguments, complaint in (({"n_users": 0}, "n_users"), ({"n_items": 1.5}, "n_items"), ({"n_genres": 3}, "n_ge"),
                                  ({"most_genres": 0}, "most_g"), ({"most_genres": 5}, "most_g"),
                                  ({"most_genres": True}, "most_g"), ({"density": 0.5}, "density"),
+                                 ({"most_genres": 2.0}, "most_g"), ({"most_genres": "2"}, "most_g"),
+                                 ({"density": "x"}, "density"), ({"density": None}, "density"),
+                                 ({"seed": -1}, "seed"), ({"seed": 1.5}, "seed"), ({"seed": None}, "seed"),
                                  ({"density": float("nan")}, "density")):  # fmt: skip
         with pytest.raises(ValueError, match=complaint):
             synthetic_ratings(**arguments)

@@ -216,6 +216,27 @@ def test_items_that_are_alike_leave_nothing_to_learn(features) -> None:
     assert policy.best == list(ranking) == list(policy.rank())
 
 
+@pytest.mark.parametrize("scale", [1e-320, 1e-170, 1e-9, 1e9, 1e200, 5e307])
+def test_the_scale_of_features_does_not_matter(scale: float) -> None:
+    features = np.array([[1.0], [2.0], [3.0]])
+    one, other = (rl.RecurRank(features * by, 2, horizon=100, seed=1) for by in (1.0, scale))
+    assert other.features.tolist() == (features * scale).tolist()
+    for _ in range(400):
+        rankings = [policy.rank() for policy in (one, other)]
+        assert list(rankings[0]) == list(rankings[1])
+        for policy, ranking in zip((one, other), rankings, strict=True):
+            policy.update(ranking, [int(item == 2) for item in ranking])
+    assert one.parts == other.parts == [[2], [1]]
+
+
+def test_features_of_nothing_on_the_scale_of_others_leave_nothing_to_learn() -> None:
+    policy = rl.RecurRank([[1e-170], [2e-170], [1.0]], 3, horizon=100, seed=1)
+    learn(policy, lambda ranking: [int(item == 2) for item in ranking], 400)
+    assert [sorted(part) for part in policy.parts] == [[2], [0, 1]]
+    assert is_settled(policy.state)
+    assert list(policy.rank()) == policy.best
+
+
 def test_only_first_positions_learn() -> None:
     policy = rl.RecurRank(np.eye(4), 3, horizon=100, seed=1)
     for _ in range(10):

@@ -12,6 +12,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple, cast
 
+DAMAGES = (EOFError, OSError, zlib.error, zipfile.BadZipFile, tarfile.TarError)
+"""What a damaged file raises where it is unpacked, or any file that cannot be read."""
+
 
 class Member(NamedTuple):
     """A file in a folder or archive: what to call it in messages, its own name, and how to open it."""
@@ -27,7 +30,7 @@ class Member(NamedTuple):
             with self.open_packed() as file:
                 packed = file.read(2) == b"\x1f\x8b"
             file = self.open_packed()
-        except (OSError, EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError) as error:
+        except DAMAGES as error:
             raise ValueError(f"{self.name} cannot be read ({error})") from None
         with file:
             if not packed:
@@ -44,7 +47,9 @@ class Files:
     """
 
     def __init__(self, paths: str | Path | Sequence[str | Path]) -> None:
-        given = [paths] if isinstance(paths, str | Path) else list(paths)
+        given = [paths] if isinstance(paths, str | Path) else paths
+        if not isinstance(given, Sequence) or not all(isinstance(path, str | Path) for path in given):
+            raise ValueError(f"the path of a file or folder is wanted, or a list of them, not {paths!r}")
         self.described = ", ".join(str(path) for path in given) or "an empty list of files"
         self._archives = ExitStack()
         with self._archives as opened:
@@ -76,6 +81,12 @@ class Files:
         return found
 
 
+def called(path: str | Path) -> str:
+    """What to call the data of a folder, or of a file, whose ending says nothing."""
+    path = Path(path).absolute()
+    return path.name if path.is_dir() else path.stem
+
+
 def _members(path: Path, opened: ExitStack) -> list[Member]:
     if path.is_dir():
         # The folder itself and those in it, as an archive unpacks to; deeper ones hold something else.
@@ -88,7 +99,7 @@ def _members(path: Path, opened: ExitStack) -> list[Member]:
             return _zipped(path, opened.enter_context(zipfile.ZipFile(path)))
         if tarfile.is_tarfile(path):
             return _tarred(path, opened.enter_context(tarfile.open(path)))
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError) as error:
+    except DAMAGES as error:
         raise ValueError(f"{path} is damaged: it cannot be unpacked ({error})") from None
     if path.name.endswith((".zip", ".tgz", ".tar.gz", ".tar")):
         raise ValueError(f"{path} is damaged: it is not the archive that its name says")
@@ -107,7 +118,10 @@ def _tarred(path: Path, archive: tarfile.TarFile) -> list[Member]:
     def opener(info: tarfile.TarInfo) -> Callable[[], IO[bytes]]:
         return lambda: cast(IO[bytes], archive.extractfile(info))
 
-    return [Member(f"{path}/{info.name}", _base(info.name), opener(info)) for info in archive if info.isfile()]
+    members = [Member(f"{path}/{info.name}", _base(info.name), opener(info)) for info in archive if info.isfile()]
+    while cast(IO[bytes], archive.fileobj).read(1 << 20):  # gzip tells at its end whether all was right
+        pass
+    return members
 
 
 def _member(file: Path) -> Member:

@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from rankloop.datasets.archives import Files, Member
+from rankloop.datasets.archives import DAMAGES, Files, Member, called
 from rankloop.datasets.ratings import Ratings
-from rankloop.datasets.ratings_parser import LARGEST_ID, read_columns
+from rankloop.datasets.ratings_parser import LARGEST_ID, RatingColumns, read_columns
 
 GENRES_OF_100K = (
     "unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary", "Drama", "Fantasy",
     "Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller", "War", "Western",
 )  # fmt: skip
+NO_GENRE = ("(no genres listed)", "unknown")
 FORMATS = {"u.data": ("u.item", "\t"), "ratings.dat": ("movies.dat", "::"), "ratings.csv": ("movies.csv", ",")}
 
 
@@ -31,6 +33,8 @@ class Movie(NamedTuple):
 
 def read_movielens(path: str | Path, *, name: str | None = None) -> Ratings:
     """Read MovieLens: 100K (`u.data`, `u.item`), 1M and 10M (`.dat`), 20M, 25M and later (`.csv`).
+
+    Movies that the files say to be of unknown genre have none. A user who rated a movie twice is refused.
 
     Parameters
     ----------
@@ -51,12 +55,14 @@ def read_movielens(path: str | Path, *, name: str | None = None) -> Ratings:
     >>> ratings.titles, ratings.genres, ratings.values.tolist()
     (['Heat (1995)', 'Babe (1995)'], ['Action', "Children's", 'Crime'], [5.0, 4.0])
     """
+    if not isinstance(path, str | Path):
+        raise ValueError(f"path must be that of one file or folder, not {path!r}")
     with Files(path) as files:
         for base, (catalogue, separator) in FORMATS.items():
             ratings = files.find(base)
             if ratings is not None:
                 movies = files.need(catalogue, base)
-                return _read(movies, ratings, separator, Path(path).stem if name is None else name)
+                return _read(movies, ratings, separator, called(path) if name is None else name)
         raise ValueError(f"{files.described} is not MovieLens: there is no u.data, ratings.dat or ratings.csv")
 
 
@@ -69,6 +75,7 @@ def _read(catalogue: Member, ratings: Member, separator: str, name: str) -> Rati
     for i, movie in enumerate(movies):
         item_genres[i, [place[genre] for genre in movie.genres]] = 1
     columns = read_columns([ratings], separator, ids, catalogue.name)
+    _refuse_repeated(columns, ids, ratings.name)
     return Ratings(
         columns.users,
         columns.items,
@@ -82,39 +89,64 @@ def _read(catalogue: Member, ratings: Member, separator: str, name: str) -> Rati
     )
 
 
+def _refuse_repeated(columns: RatingColumns, item_ids: npt.NDArray[np.int64], name: str) -> None:
+    pairs = columns.users * np.int64(len(item_ids)) + columns.items
+    pairs.sort()
+    again = np.flatnonzero(pairs[1:] == pairs[:-1])
+    if len(again):
+        user, item = divmod(int(pairs[again[0]]), len(item_ids))
+        raise ValueError(f"{name} has user {columns.user_ids[user]} rate item {item_ids[item]} more than once")
+
+
 def _movies(member: Member) -> Iterator[Movie]:
     """The movies of a file; one that is no movie, or comes twice, is refused with its line."""
     text = read_text(member)
     seen: dict[int, int] = {}
+    earlier: set[str] = set()
     last = None
-    for line, fields in _fields(member.base, text):
+    for line, fields in _fields(member, text):
         place = f"{member.name}, line {line}"
         movie = _movie(member.base, fields, place)
         if movie.id in seen:
             raise ValueError(f"{place} lists movie {movie.id} again, which line {seen[movie.id]} has: {fields!r}")
         seen[movie.id] = line
+        earlier.update(last.genres if last else ())
         last = movie
         yield movie
     if last is None:
         raise ValueError(f"{member.name} lists no movies")
-    if member.base != "u.item" and not text.endswith("\n"):
+    if member.base != "u.item" and last.genres and not text.endswith("\n"):
         cut = last.genres[-1]
-        if any(genre != cut and genre.startswith(cut) for genre in GENRES_OF_100K):
+        longer = any(genre != cut and genre.startswith(cut) for genre in (*GENRES_OF_100K, *NO_GENRE))
+        if longer and cut not in earlier:
             raise ValueError(f"{member.name}, line {line} ends too early: the file was cut short at {cut!r}")
 
 
-def _fields(base: str, text: str) -> Iterator[tuple[int, Sequence[str]]]:
+def _fields(member: Member, text: str) -> Iterator[tuple[int, Sequence[str]]]:
     """The lines that are not blank, cut into fields, with their numbers."""
-    if base == "movies.csv":
-        reader = csv.reader(io.StringIO(text, newline=""))
-        for number, fields in enumerate(reader):
-            if fields and not (number == 0 and fields[0].lower() == "movieid"):
-                yield reader.line_num, fields
+    if member.base == "movies.csv":
+        for number, fields in _comma_separated(member, text):
+            if fields and not (number == 1 and fields[0].lower() == "movieid"):
+                yield number, fields
         return
-    separator = "|" if base == "u.item" else "::"
-    for number, line in enumerate(text.splitlines(), 1):
+    separator = "|" if member.base == "u.item" else "::"
+    for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            yield number, line.split(separator)
+            yield number, line.removesuffix("\r").split(separator)
+
+
+def _comma_separated(member: Member, text: str) -> Iterator[tuple[int, Sequence[str]]]:
+    """The lines with their numbers; a quote that is not closed would swallow those below, and is refused."""
+    reader = csv.reader(io.StringIO(text, newline=""))
+    number = 1
+    try:
+        for fields in reader:
+            if reader.line_num > number:
+                raise csv.Error("a quote is opened there and not closed")
+            yield number, fields
+            number += 1
+    except csv.Error as error:
+        raise ValueError(f"{member.name}, line {number} cannot be cut into fields ({error})") from None
 
 
 def _movie(base: str, fields: Sequence[str], place: str) -> Movie:
@@ -131,7 +163,7 @@ def _movie(base: str, fields: Sequence[str], place: str) -> Movie:
         genres = [genre.strip() for genre in fields[2].split("|")]
         if not all(genres):
             raise ValueError(f"{place} has an empty name among its genres: {fields!r}")
-    return Movie(int(fields[0]), fields[1].strip(), genres)
+    return Movie(int(fields[0]), fields[1].strip(), [genre for genre in genres if genre not in NO_GENRE])
 
 
 def read_text(member: Member) -> str:
@@ -139,7 +171,7 @@ def read_text(member: Member) -> str:
     with member.open() as file:
         try:
             content = file.read()
-        except (EOFError, OSError) as error:
+        except DAMAGES as error:
             raise ValueError(f"{member.name} is damaged: it cannot be unpacked to its end ({error})") from None
     try:
         return content.decode("utf-8-sig")

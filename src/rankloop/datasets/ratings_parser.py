@@ -16,13 +16,14 @@ LARGEST_ID = 2**31 - 1
 LARGEST_TABLE = 10**8
 
 N_ROWS, N_LINES, N_FIELDS, AT, SEEN = range(5)
-DONE, NO_USER, NO_ITEM, NO_RATING, MISSING, OTHER_FIELDS, UNKNOWN_ITEM = range(7)
+DONE, NO_USER, NO_ITEM, NO_RATING, MISSING, OTHER_FIELDS, UNKNOWN_ITEM, STRAY_RETURN = range(8)
 COMPLAINTS = {
     NO_USER: "does not begin with the number of a user",
     NO_ITEM: "has no number of an item in its second field",
     NO_RATING: "has no rating from 0.5 to 5, in steps of a half, in its third field",
     MISSING: "lacks a field",
     OTHER_FIELDS: "has not as many fields as the lines above",
+    STRAY_RETURN: "has a carriage return with no newline after it, which does not end a line here",
 }
 NEWLINE, RETURN, ZERO, DOT = 10, 13, 48, 46
 
@@ -46,7 +47,9 @@ def _parse(text: Any, separator: int, width: int, code_of: Any, users: Any, item
         begin = i
         where[AT] = begin
         where[N_ROWS] = row
-        if text[i] == NEWLINE or (text[i] == RETURN and text[i + 1] == NEWLINE):
+        if text[i] == RETURN and text[i + 1] != NEWLINE:
+            return STRAY_RETURN
+        if text[i] == NEWLINE or text[i] == RETURN:
             i += 1 + int(text[i] == RETURN)
             where[N_LINES] += 1
             continue
@@ -96,8 +99,10 @@ def _parse(text: Any, separator: int, width: int, code_of: Any, users: Any, item
                 return NO_RATING
             else:
                 i += 1
-        while text[i] != NEWLINE:
+        if text[i] == RETURN:
             i += 1
+            if text[i] != NEWLINE:
+                return STRAY_RETURN
         i += 1
         if where[N_FIELDS] == 0:
             where[N_FIELDS] = n_fields
@@ -129,7 +134,7 @@ def read_columns(files: list[Member], separator: str, item_ids: npt.NDArray[np.i
         with member.open() as file:
             for number, text in enumerate(whole_lines(file, member.name, BLOCK)):
                 if number == 0:
-                    text = _without_header(text, where)
+                    text = _without_header(text, where, member.name)
                 if not text:
                     continue
                 whole = text.endswith(b"\n")
@@ -154,12 +159,16 @@ def read_columns(files: list[Member], separator: str, item_ids: npt.NDArray[np.i
     return RatingColumns(users, columns[1], columns[2], user_ids)
 
 
-def _without_header(text: bytes, where: npt.NDArray[np.int64]) -> bytes:
+def _without_header(text: bytes, where: npt.NDArray[np.int64], name: str) -> bytes:
     text = text.removeprefix(b"\xef\xbb\xbf")
-    if text[:6].lower() == b"userid":
-        where[N_LINES] = 1
-        return text[text.find(b"\n") + 1 :] if b"\n" in text else b""
-    return text
+    if text[:6].lower() != b"userid":
+        return text
+    header, _, below = text.partition(b"\n")
+    if b"\r" in header[:-1]:
+        where[AT] = 0
+        raise ValueError(_complaint(STRAY_RETURN, where, text, name, "", True))
+    where[N_LINES] = 1
+    return below
 
 
 def _complaint(status: int, where: npt.NDArray[np.int64], text: bytes, name: str, catalogue: str, whole: bool) -> str:
@@ -170,7 +179,7 @@ def _complaint(status: int, where: npt.NDArray[np.int64], text: bytes, name: str
     place = f"{name}, line {where[N_LINES] + 1}"
     if status == UNKNOWN_ITEM:
         return f"{place} rates item {where[SEEN]}, which {catalogue} does not know: {shown!r}"
-    if end < 0 and not whole:
+    if end < 0 and not whole and status != STRAY_RETURN:
         return f"{place} ends too early: the file was cut short at {shown!r}"
     return f"{place} {COMPLAINTS[status]}: {shown!r}"
 

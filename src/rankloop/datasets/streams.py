@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
+
+from rankloop.datasets.archives import DAMAGES
 
 
 def open_bytes(path: Path) -> IO[bytes]:
@@ -35,7 +35,7 @@ def whole_lines(file: IO[bytes], name: str, size: int = 1 << 20) -> Iterator[byt
     while True:
         try:
             block = file.read(size)
-        except (EOFError, OSError, zlib.error, zipfile.BadZipFile) as error:
+        except DAMAGES as error:
             raise ValueError(f"{name} is damaged: it cannot be unpacked to its end ({error})") from None
         if not block:
             break

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.datasets.archives import Files, Member
+from rankloop.datasets.archives import Files, Member, called
 from rankloop.datasets.movielens import read_text
 from rankloop.datasets.ratings import Ratings
 from rankloop.datasets.ratings_parser import LARGEST_ID, read_columns
@@ -20,7 +20,9 @@ SONGS, HIERARCHY = "song-attributes.txt", "genre-hierarchy.txt"
 def read_yahoo_music(paths: str | Path | Sequence[str | Path], *, name: str | None = None) -> Ratings:
     """Read the ratings of songs that Yahoo! published as R2; the genre of a song is its top-level one.
 
-    Songs have no titles there: they are called by their number and artist.
+    Songs have no titles there: they are called by their number and artist. A user who rated a song twice counts as two
+    ratings, of which the higher says whether it is attractive: to look for such pairs would take as much memory
+    again.
 
     Parameters
     ----------
@@ -66,7 +68,7 @@ def read_yahoo_music(paths: str | Path | Sequence[str | Path], *, name: str | No
         titles=titles,
         genres=genres,
         item_genres=item_genres,
-        name=Path(first).stem if name is None else name,
+        name=called(first) if name is None else name,
     )
 
 
@@ -107,7 +109,8 @@ def _songs(member: Member, top_level: dict[int, str]) -> tuple[npt.NDArray[np.in
 def _lines(member: Member, n_fields: int) -> Iterator[tuple[str, list[str]]]:
     """The lines that are not blank, cut into fields, with where they stand."""
     empty = True
-    for number, line in enumerate(read_text(member).splitlines(), 1):
+    for number, line in enumerate(read_text(member).split("\n"), 1):
+        line = line.removesuffix("\r")
         if not line.strip():
             continue
         empty = False

@@ -10,12 +10,15 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
+SLACK = 1e-9
+"""By how much a number may miss its bounds through rounding."""
+
 
 def check_probabilities(name: str, given: Any, least: int = 1) -> Floats:
     """A read-only copy of a sequence of probabilities."""
     try:
         values = np.array(given, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be a sequence of numbers in [0, 1], not {given!r}") from None
     if values.ndim != 1 or len(values) < least:
         raise ValueError(
@@ -33,23 +36,26 @@ def check_features(
 ) -> Floats:
     """A read-only copy of a matrix of numbers, one row an item; or, if `width` is given, of that many numbers.
 
-    An array that is already read-only is not copied: many users may share one.
+    Numbers that miss the bounds by rounding are moved to them. An array that is already read-only is not copied: many
+    users may share one.
     """
     kind = "a matrix of numbers with a row for each item" if width is None else f"a sequence of {width} numbers"
     try:
         values = np.asarray(given, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be {kind}, not {given!r}") from None
     fits = values.ndim == 2 and values.size if width is None else values.shape == (width,)
     if not fits:
         raise ValueError(f"{name} must be {kind}, not of shape {values.shape}")
     right = np.isfinite(values)
     if bounds is not None:
-        right &= (values >= bounds[0]) & (values <= bounds[1])
+        right &= (values >= bounds[0] - SLACK) & (values <= bounds[1] + SLACK)
     if not right.all():
         where = np.argwhere(~right)[0].tolist()
         wanted = "be finite" if bounds is None else f"lie in [{bounds[0]:g}, {bounds[1]:g}]"
         raise ValueError(f"{name}{where} = {values[tuple(where)]:g} must {wanted}")
+    if bounds is not None and (values.min() < bounds[0] or values.max() > bounds[1]):
+        values = values.clip(*bounds)
     if values.flags.writeable or values is not given or values.base is not None:
         values = np.array(values)
         values.flags.writeable = False

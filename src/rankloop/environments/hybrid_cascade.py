@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.environments.checks import Floats, check_features, check_list
+from rankloop.environments.checks import SLACK, Floats, check_features, check_list
 from rankloop.environments.click_environment import ClickEnvironment
 from rankloop.environments.hybrid_lists import find_best_list, find_greedy_list
 from rankloop.kernels import gains, inlined, regret, respond, step, uniform
@@ -20,9 +20,6 @@ Integers = npt.NDArray[np.int64]
 LONGEST_LIST = 1000
 MOST_LISTS = 10**8
 """How many lists are compared one by one at most; it takes about a second."""
-
-ROUNDING = 1e-9
-"""By how much attractions may miss [0, 1] and still count as within."""
 
 
 class HybridClippingWarning(UserWarning):
@@ -201,7 +198,7 @@ class HybridCascade(ClickEnvironment):
         first = self._relevant + np.bincount(items, self._worth, len(self.topics))
         super().__init__(np.clip(first, 0.0, 1.0), name)
         self.n_positions = min(self.n_items, LONGEST_LIST)
-        self.clipped = Clipped(int((first < -ROUNDING).sum()), int((first > 1.0 + ROUNDING).sum()))
+        self.clipped = Clipped(int((first < -SLACK).sum()), int((first > 1.0 + SLACK).sum()))
         if warn and any(self.clipped):
             warnings.warn(
                 f"the attraction of {sum(self.clipped)} of {self.n_items} items at the first position is clipped to "
@@ -236,7 +233,8 @@ class HybridCascade(ClickEnvironment):
     def greedy_list(self, n_positions: int) -> list[int]:
         """The list that has, at each position, the item which attracts most below those above it.
 
-        Ties go to the item with the lower number.
+        Attractions are compared before they are clipped: of several that are clipped to 1, or to 0, the largest comes
+        first. Only those that are equal even then go by number, the lower one first.
         """
         rewards = np.zeros(self._check_length(n_positions))
         return find_greedy_list(*self._sparse, np.ones(len(self.theta)), rewards).tolist()

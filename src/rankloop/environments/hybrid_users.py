@@ -94,6 +94,8 @@ def hybrid_problems(
     >>> problem.relevance.shape, problem.topics.shape, problem.titles[0]
     ((100, 10), (100, 10), 'The Distant Circus (1966)')
     """
+    if not isinstance(ratings, Ratings | Attractive):
+        raise ValueError(f"ratings must be Ratings, or what their most_active gave, not {ratings!r}")
     if isinstance(ratings, Ratings):
         matrices = ratings.most_active(n_topics=n_topics)
     elif n_topics is None or n_topics == ratings.item_topics.shape[1]:

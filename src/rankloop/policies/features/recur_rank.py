@@ -178,6 +178,8 @@ def _start_phase(
         return
     weights = np.zeros(n)
     rank, leverage = g_optimal(rows, weights)
+    if rank == 0:  # next to the features of other parts, these are nothing
+        return
     counts[NEWEST_STAMP] += 1
     counts[N_OPEN] += 1
     part[first, STAMP] = counts[NEWEST_STAMP]
@@ -218,6 +220,13 @@ def _settled(state: Any) -> Any:
     return state.counts[N_OPEN] == 0
 
 
+def _scaled(features: Floats) -> Floats:
+    """Features whose squares are numbers still: no design depends on their scale, nor does a power of two round."""
+    scaled = np.ldexp(features, -np.frexp(np.abs(features).max())[1])
+    scaled.flags.writeable = False
+    return scaled
+
+
 class RecurRank(ClickPolicy):
     """Splits the list where a linear model of the items' features tells those above from those below.
 
@@ -235,7 +244,7 @@ class RecurRank(ClickPolicy):
     Parameters
     ----------
     features
-        Of the items, one row each. They need not be independent, nor of any length.
+        Of the items, one row each. They need not be independent, nor of any length or scale.
     n_positions
         How many items are shown.
     horizon
@@ -261,8 +270,8 @@ class RecurRank(ClickPolicy):
     `ceil(g w 4^l / 2 log(n / delta_l))` times where the part has n. With `delta_l = delta / (2 K l (l + 1))`,
     Hoeffding's inequality holds on both sides, for K parts and all phases, with probability 1 - delta. Trials come in
     random order, so that those of one part fall on all states of another alike. Items of equal estimates stay in the
-    order they were in, which is random at first. A part whose items all have the same features has nothing to learn
-    and is left as it is.
+    order they were in, which is random at first. A part whose items all have the same features, or ones
+    whose squares vanish next to those of others, has nothing to learn and is left as it is.
 
     References
     ----------
@@ -290,7 +299,7 @@ class RecurRank(ClickPolicy):
         self.delta = None if delta is None else check_between("delta", delta, 0, 1)
         self.state = RecurRankState(
             rng=self._rng,
-            features=self.features,
+            features=_scaled(self.features),
             members=shuffled(self._rng, self.n_items),
             tried=np.zeros(self.n_items, np.int64),
             part=np.zeros((self.n_positions, 6), np.int64),
