@@ -163,7 +163,7 @@ WITHOUT_CONDORCET = Experiment(
 
 _SENSITIVITY: dict[Scale, Amount] = {
     "smoke": Amount(horizon=10**5, runs=4),
-    "laptop": Amount(horizon=10**7, runs=8),
+    "laptop": Amount(horizon=10**7, runs=5),
     "paper": Amount(horizon=10**7, runs=100),
 }
 
