@@ -161,9 +161,9 @@ def test_a_matrix_without_a_winner_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_documentation_shows_what_is_printed() -> None:
-    blocks = (Path(__file__).parents[1] / "docs" / "theory.md").read_text(encoding="utf-8").split("```")[1::2]
-    commands = [block.strip() for block in blocks if block.strip().startswith("$ rankloop ")]
-    assert len(commands) == 8
+    blocks = (Path(__file__).parents[1] / "docs" / "theory.md").read_text(encoding="utf-8").split("```console\n")[1:]
+    commands = [block.partition("```")[0].strip() for block in blocks if block.startswith("$ rankloop ")]
+    assert len(commands) == 9
     for block in commands:
         command, _, output = block.partition("\n")
         assert printed(*command.removeprefix("$ rankloop ").split()).strip() == output.strip()

@@ -107,5 +107,5 @@ def test_diversify_refuses_files_that_hold_no_ratings(ratings: Path, tmp_path: P
     assert "holds no ratings" in refused(tmp_path)
     for file in ratings.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
-    (tmp_path / "ratings.dat").write_text("1::3::5\n1::99::4\n")
-    assert "99" in refused(tmp_path)
+    (tmp_path / "ratings.dat").write_text("1::3::5\n1::77::4\n")
+    assert "77" in refused(tmp_path)

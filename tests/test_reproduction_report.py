@@ -125,7 +125,13 @@ def test_the_page_and_the_markdown_say_the_same(report: Report) -> None:
     page, markdown = words_of_page(report.page), words_of_markdown(report.markdown)
     said = ["half the |regret|", "thrice it", "0.512 ± 0.021", "Claim *one* is < true.", "section 2.5, figure 1"]
     said += ["the real <data> of MSLR", "a stand-in | for Yahoo", "The title & of safety", "Made by a test."]
-    said += ["1.2 min", "alpha=0.2621", "bound 123,456", "paper scale on 2 cores", "Thin lines are upper bounds"]
+    said += [
+        "1.2 min",
+        "alpha=0.2621",
+        "bound 123,456",
+        "paper scale on 2 cores",
+        "Thin lines, where they are in sight",
+    ]
     said += ["MSLR, <easy>", "Self-Sparring", "1,000", "NDCG at the end of the runs"]
     for text in said:
         assert text in page, text
