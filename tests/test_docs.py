@@ -232,10 +232,11 @@ def reference() -> Any:
 
 
 def anchors(text: str) -> set[str]:
-    """The anchors of a page's headings, as both the site and the repository's host name them."""
+    """The anchors of a page's headings, as both the site and the repository's host name them, and its own."""
     text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
     headings = re.findall(r"^#+ (.+?)(?: \{: .*)?$", text, flags=re.M)
-    return {re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip()) for heading in headings}
+    named = {re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip()) for heading in headings}
+    return named | set(re.findall(r'<a id="([^"]+)"></a>', text))
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"], ids=lambda page: page.stem)
