@@ -108,17 +108,25 @@ def test_what_explanations_say_of_novelty_is_monotone_and_submodular(data) -> No
     assert gains[1] == pytest.approx(covered @ policy.theta, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", ["linear", "linear full", "topics", "topics full", "hybrid"])
+@pytest.mark.parametrize(
+    "name",
+    ["linear", "linear full", "topics", "topics full", "hybrid", "long lists", "correlated", "many topics", "covered"],
+)
 def test_bounds_never_hide_an_item_in_a_larger_catalogue(name) -> None:
     """Scores of 600 items after many updates: what was skipped by its bound must not have been better."""
     z, x = catalogue(600, 6, 9, seed=8)
     both, none = np.hstack([x, z]), np.zeros((600, 0))
+    crowded = np.random.default_rng(9).random((600, 9)) ** 3
     policy, relevance, topics = {
         "linear": (rl.CascadeLinUCB(z, 8, seed=1), z, none),
         "linear full": (rl.CascadeLinUCB(both, 8, seed=1), both, none),
         "topics": (rl.CascadeLSB(x, 8, seed=1), none, x),
         "topics full": (rl.CascadeLSB(both, 8, seed=1), none, both),
         "hybrid": (rl.CascadeHybrid(z, x, 8, seed=1), z, x),
+        "long lists": (rl.CascadeHybrid(z, x, 90, seed=1), z, x),
+        "correlated": (rl.CascadeHybrid(x[:, :4] + 0.1 * z[:, :4], x, 8, seed=1), x[:, :4] + 0.1 * z[:, :4], x),
+        "many topics": (rl.CascadeHybrid(z, crowded, 8, seed=1), z, crowded),
+        "covered": (rl.CascadeHybrid(0 * z, np.sign(x), 40, seed=1), 0 * z, np.sign(x)),
     }[name]
     for stop in (3, 40, 400, 1500):
         play(policy, stop, seed=stop)

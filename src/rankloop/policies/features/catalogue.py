@@ -14,6 +14,10 @@ SLACK = 1e-9
 """How far a topic may lie outside its bounds by rounding."""
 
 
+MANY_TOPICS = 8
+"""From how many topics an item on it pays to work with all of them."""
+
+
 class Catalogue(NamedTuple):
     """Items: relevance features, and the few topics that each one covers, by item and by topic."""
 
@@ -26,6 +30,10 @@ class Catalogue(NamedTuple):
     topic_starts: Ints
     topic_items: Ints
     topic_coverage: Floats
+    topic_length: Floats
+    """The length of the item's other features."""
+    table: Floats
+    """The coverage as a table, one row a topic, where items cover many topics each; else empty."""
     eligible: npt.NDArray[np.uint8]
     """Whether an item may be shown: those removed keep their features, since clicks on them may still come."""
 
@@ -33,10 +41,10 @@ class Catalogue(NamedTuple):
 def new_catalogue(relevance: Floats, topics: Floats, eligible: npt.NDArray[np.uint8] | None = None) -> Catalogue:
     """A catalogue of items with these features, one row an item."""
     items, covered = np.nonzero(topics)
+    by_topic, topic_items = np.nonzero(topics.T)
     n_items, n_topics = topics.shape
-    listed = topics != 0
-    listed[:, listed.sum(axis=0) > n_items / 2] = True  # loops over all items run along memory
-    by_topic, listed_items = np.nonzero(listed.T)
+    coverage = topics[topic_items, by_topic]
+    lengths = (relevance**2).sum(axis=1) + (topics**2).sum(axis=1)
     return Catalogue(
         relevance=np.array(relevance, order="C"),
         columns=np.array(relevance.T, order="C"),
@@ -44,8 +52,10 @@ def new_catalogue(relevance: Floats, topics: Floats, eligible: npt.NDArray[np.ui
         topics=covered.astype(np.int64),
         coverage=topics[items, covered],
         topic_starts=np.searchsorted(by_topic, np.arange(n_topics + 1)).astype(np.int64),
-        topic_items=listed_items.astype(np.int64),
-        topic_coverage=topics[listed_items, by_topic],
+        topic_items=topic_items.astype(np.int64),
+        topic_coverage=coverage,
+        topic_length=np.sqrt(np.maximum(lengths[topic_items] - coverage**2, 0.0)),
+        table=np.array(topics.T[: n_topics if len(items) >= MANY_TOPICS * n_items else 0], order="C"),
         eligible=np.ones(n_items, np.uint8) if eligible is None else eligible,
     )
 

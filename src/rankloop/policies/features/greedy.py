@@ -1,12 +1,15 @@
 """The list that looks best, position by position, without looking at every item each time.
 
 The score of an item is `phi'w + bonus sqrt(phi' C phi)`, with phi = [omega, z], w the weights and C the inverse of the
-precision. It is only computed where an upper bound of it exceeds the best score found so far:
+precision. The value phi'w is kept for all items; the root, the width, is only computed where an upper bound of the
+score exceeds the best score found so far:
 
-- At the first position, the root may be an old one: C only shrinks as observations come in, so the uncertainty that
-  was worked out when an item was last looked at there bounds today's.
-- Further down, omega_j has shrunk by some delta_j, which changes the score by at most
-  `-delta_j w_j + bonus delta_j sqrt(C_jj)`: the root is a norm. Only the topics of what was put on the list shrink.
+- At the first position, the width may be an old one: C only shrinks as observations come in, so the width that was
+  worked out when an item was last looked at bounds today's.
+- Further down, omega_j has shrunk by some delta_j. The square of the width changes by
+  `-2 delta_j (C phi)_j + delta_j^2 C_jj`, and (C phi)_j is at least `C_jj omega_j - |C_j'| |phi'|` with the j-th entry
+  left out of both vectors; it is also at least `-sqrt(C_jj)` times the width, which is a norm. Only the topics of what
+  was put on the list shrink.
 """
 
 from __future__ import annotations
@@ -24,17 +27,23 @@ Floats = npt.NDArray[np.float64]
 ROUNDING = 1e-9
 """What rounding may take from a bound, and more."""
 
+LOST_DIGITS = 1e-14
+"""Of a square: what rounding may take where almost nothing is left of it, and more."""
+
 LARGEST = 1.7e308
 
-MANY_TOPICS = 24
-"""From how many topics on it pays to multiply by whole rows."""
+BATCH = 64
+"""Items that are looked at together, so that the compiler may take several at a time."""
 
 
 class Desk(NamedTuple):
     """Room for what is worked out while a list is made; none of it needs to be kept."""
 
     upper: Floats
-    mean: Floats
+    """What the score of each item is at most."""
+    value: Floats
+    width: Floats
+    """What the uncertainty of each item is at most, as far as the topics remain."""
     square: Floats
     """z' C z of the items looked at for this list."""
     cross: Floats
@@ -42,27 +51,40 @@ class Desk(NamedTuple):
     stamp: npt.NDArray[np.int64]
     remaining: Floats
     """The part of each topic that the list does not cover yet."""
-    roots: Floats
+    whole: Floats
+    """What remains of the topics before anything is shown: all."""
     weights: Floats
     phi: Floats
     along: Floats
     last: npt.NDArray[np.int64]
+    batch: npt.NDArray[np.int64]
+    """Items that are looked at together; what follows has a column for each of them."""
+    features: Floats
+    squares: Floats
+    inner: Floats
+    scores: Floats
 
 
 def new_desk(n_items: int, n_covered: int, n_topics: int, n_features: int, n_positions: int) -> Desk:
     """Room for a catalogue of that size, whose items cover `n_covered` topics in all."""
     return Desk(
         upper=np.zeros(n_items),
-        mean=np.zeros(n_items),
+        value=np.zeros(n_items),
+        width=np.zeros(n_items),
         square=np.zeros(n_items),
         cross=np.zeros(n_covered),
         stamp=np.full(n_items + 1, -1, np.int64),
         remaining=np.zeros(n_topics),
-        roots=np.zeros(n_topics),
+        whole=np.ones(n_topics),
         weights=np.zeros(n_features),
         phi=np.zeros(n_features),
         along=np.zeros(n_features),
         last=np.zeros(n_positions, np.int64),
+        batch=np.zeros(2 * BATCH, np.int64),
+        features=np.zeros((n_features, 2 * BATCH)),
+        squares=np.zeros(2 * BATCH),
+        inner=np.zeros(2 * BATCH),
+        scores=np.zeros(2 * BATCH),
     )
 
 
@@ -73,40 +95,52 @@ def fill_greedily(rng: Any, items: Any, catalogue: Any, covariance: Any, widths:
     `desk.weights` are the weights to rank with; `widths` holds for each item a bound of its uncertainty at the first
     position. The list made before is a guess that lets the bounds bite from the first item on.
     """
-    upper, remaining = desk.upper, desk.remaining
+    upper, remaining, batch, scores = desk.upper, desk.remaining, desk.batch, desk.scores
     # The last entry of `stamp` counts lists, so that what was worked out for an earlier one is known to be stale.
-    now = desk.stamp[len(upper)] + 1
-    desk.stamp[len(upper)] = now
-    _bound_all(catalogue, covariance, widths, desk, bonus)
+    desk.stamp[len(upper)] += 1
+    _bound_all(catalogue, widths, desk, bonus)
     for k in range(len(items)):
+        n = 0
+        for i in range(min(len(desk.last), BATCH)):
+            batch[n] = desk.last[i]
+            n += int(upper[batch[n]] > -np.inf)
+        _score(n, catalogue, covariance, widths, desk, bonus, k == 0)
         best = -np.inf
-        for i in range(len(desk.last)):
-            a = desk.last[i]
-            if upper[a] > -np.inf:
-                best = max(best, _score(a, catalogue, covariance, widths, desk, bonus, now, k == 0))
+        for b in range(n):
+            best = max(best, scores[b])
         threshold = _below(best)
         chosen = -1
         ties = 0
-        for a in range(len(upper)):
-            if upper[a] >= threshold:
-                score = _score(a, catalogue, covariance, widths, desk, bonus, now, k == 0)
-                upper[a] = score
-                if score > best:
-                    best, chosen, ties = score, a, 1
-                    threshold = _below(best)
-                elif score == best:
-                    chosen = a
-                    ties += 1
+        n = 0
+        for begin in range(0, len(upper), BATCH):
+            end = min(begin + BATCH, len(upper))
+            any_reach = 0  # mostly none does, and that is quickly seen
+            for a in range(begin, end):
+                any_reach |= int(upper[a] >= threshold)
+            if any_reach:
+                for a in range(begin, end):
+                    batch[n] = a
+                    n += int(upper[a] >= threshold)
+            if n >= BATCH or end == len(upper):
+                _score(n, catalogue, covariance, widths, desk, bonus, k == 0)
+                for b in range(n):
+                    upper[batch[b]] = scores[b]
+                    if scores[b] > best:
+                        best, chosen, ties = scores[b], batch[b], 1
+                    elif scores[b] == best:
+                        chosen = batch[b]
+                        ties += 1
+                threshold = _below(best)
+                n = 0
         if ties > 1:
-            chosen = _pick(below(rng, ties), best, threshold, catalogue, covariance, widths, desk, bonus, now, k == 0)
+            chosen = _pick(below(rng, ties), best, upper)
         items[k] = chosen if chosen >= 0 else _any_left(upper)
         chosen = items[k]
         upper[chosen] = -np.inf
         for p in range(catalogue.starts[chosen], catalogue.starts[chosen + 1]):
             j = catalogue.topics[p]
             lost = remaining[j] * max(catalogue.coverage[p], 0.0)  # what is below 0 covers nothing
-            remaining[j] -= lost
-            _shift_bounds(catalogue, upper, j, -lost * desk.weights[j], lost * bonus * desk.roots[j])
+            _cover(j, lost, catalogue, covariance, desk, bonus)
     for k in range(len(items)):
         desk.last[k] = items[k]
 
@@ -127,21 +161,10 @@ def _any_left(upper: Any) -> int:
 
 
 @compiled
-def _pick(
-    skip: int,
-    best: float,
-    threshold: float,
-    catalogue: Any,
-    covariance: Any,
-    widths: Any,
-    desk: Any,
-    bonus: float,
-    now: int,
-    first: bool,
-) -> int:
-    """One of the items that have the best score."""
-    for a in range(len(desk.upper)):
-        if desk.upper[a] >= threshold and _score(a, catalogue, covariance, widths, desk, bonus, now, first) == best:
+def _pick(skip: int, best: float, upper: Any) -> int:
+    """One of the items that have the best score: bounds were replaced by scores where they reached it."""
+    for a in range(len(upper)):
+        if upper[a] == best:
             if skip == 0:
                 return a
             skip -= 1
@@ -149,104 +172,183 @@ def _pick(
 
 
 @inlined
-def _bound_all(catalogue: Any, covariance: Any, widths: Any, desk: Any, bonus: float) -> None:
-    upper, mean, remaining, roots = desk.upper, desk.mean, desk.remaining, desk.roots
-    n_topics = len(remaining)
-    for a in range(len(mean)):
-        mean[a] = 0.0
+def _bound_all(catalogue: Any, widths: Any, desk: Any, bonus: float) -> None:
+    """Values and bounds at the first position."""
+    value, upper = desk.value, desk.upper
+    n_topics = len(desk.remaining)
+    for a in range(len(value)):
+        value[a] = 0.0
     for i in range(len(catalogue.columns)):
         weight = desk.weights[n_topics + i]
-        for a in range(len(mean)):
-            mean[a] += weight * catalogue.columns[i, a]
-    for a in range(len(mean)):
-        upper[a] = mean[a] + bonus * widths[a] if catalogue.eligible[a] else -np.inf
+        for a in range(len(value)):
+            value[a] += weight * catalogue.columns[i, a]
     for j in range(n_topics):
-        remaining[j] = 1.0
-        roots[j] = math.sqrt(max(covariance[j, j], 0.0))
-        _shift_bounds(catalogue, upper, j, desk.weights[j], 0.0)
+        desk.remaining[j] = 1.0
+        if not len(catalogue.table):
+            _add(catalogue, j, value, desk.weights[j], 0.0)
+    for a in range(len(value)):
+        desk.width[a] = widths[a]
+        upper[a] = value[a] + bonus * widths[a] if catalogue.eligible[a] else -np.inf
+    if len(catalogue.table):
+        for j in range(n_topics):
+            _add(catalogue, j, upper, desk.weights[j], 0.0)
 
 
 @inlined
-def _shift_bounds(catalogue: Any, upper: Any, topic: int, by_value: float, by_size: float) -> None:
-    """Add to the bounds of the items of a topic as the part of it that is still uncovered changes."""
-    begin, end = catalogue.topic_starts[topic], catalogue.topic_starts[topic + 1]
-    if end - begin == len(upper):  # all items, in order: a loop without an index
-        for a in range(len(upper)):
-            value = catalogue.topic_coverage[begin + a]
-            upper[a] += by_value * value + by_size * abs(value)
+def _cover(topic: int, lost: float, catalogue: Any, covariance: Any, desk: Any, bonus: float) -> None:
+    """Cover a part of a topic: bring values and bounds of its items up to date."""
+    less = -lost * desk.weights[topic]
+    more = lost * bonus * math.sqrt(max(covariance[topic, topic], 0.0))
+    if len(catalogue.table):
+        _add(catalogue, topic, desk.upper, less, more)
+    elif bonus == 0.0 or not len(catalogue.columns):
+        # There are no widths, or looking at an item costs no more than a better bound.
+        _add(catalogue, topic, desk.value, less, 0.0)
+        _add(catalogue, topic, desk.upper, less, more)
     else:
-        for p in range(begin, end):
+        _cover_closely(topic, lost, catalogue, covariance, desk, bonus)
+    desk.remaining[topic] -= lost
+
+
+@inlined
+def _add(catalogue: Any, topic: int, to: Any, by_value: float, by_size: float) -> None:
+    """Add multiples of the coverage of a topic, and of its size, to a number of each item."""
+    if len(catalogue.table):
+        for a in range(len(to)):
+            value = catalogue.table[topic, a]
+            to[a] += by_value * value + by_size * abs(value)
+    else:
+        for p in range(catalogue.topic_starts[topic], catalogue.topic_starts[topic + 1]):
             value = catalogue.topic_coverage[p]
-            upper[catalogue.topic_items[p]] += by_value * value + by_size * abs(value)
+            to[catalogue.topic_items[p]] += by_value * value + by_size * abs(value)
 
 
 @inlined
-def _score(
-    a: int, catalogue: Any, covariance: Any, widths: Any, desk: Any, bonus: float, now: int, first: bool
-) -> float:
-    score = desk.mean[a]
-    for p in range(catalogue.starts[a], catalogue.starts[a + 1]):
-        j = catalogue.topics[p]
-        score += catalogue.coverage[p] * desk.remaining[j] * desk.weights[j]
+def _cover_closely(topic: int, lost: float, catalogue: Any, covariance: Any, desk: Any, bonus: float) -> None:
+    """Bring values and bounds up to date, the bounds by the square of the width: see the top of this file."""
+    value, width, upper = desk.value, desk.width, desk.upper
+    others = 0.0
+    for i in range(len(covariance)):
+        if i != topic:
+            others += covariance[topic, i] ** 2
+    others = math.sqrt(others)
+    own = max(covariance[topic, topic], 0.0)
+    root = math.sqrt(own)
+    less = lost * desk.weights[topic]
+    remaining = desk.remaining[topic]
+    for p in range(catalogue.topic_starts[topic], catalogue.topic_starts[topic + 1]):
+        a = catalogue.topic_items[p]
+        covered = catalogue.topic_coverage[p]
+        change = lost * covered
+        steep = min(others * catalogue.topic_length[p] - own * covered * remaining, root * width[a])
+        value[a] -= less * covered
+        square = width[a] ** 2
+        left = max(square + change * (2.0 * steep + change * own), 0.0)
+        width[a] = math.sqrt(left + LOST_DIGITS * square)
+        upper[a] = value[a] + bonus * width[a] if upper[a] > -np.inf else -np.inf
+
+
+@inlined
+def _score(n: int, catalogue: Any, covariance: Any, widths: Any, desk: Any, bonus: float, first: bool) -> None:
+    """Write the scores of the first `n` items of the batch."""
+    batch, scores = desk.batch, desk.scores
+    for b in range(n):
+        scores[b] = desk.value[batch[b]]
+    if len(catalogue.table):
+        _add_topics(n, catalogue, desk)
     if bonus == 0.0:
-        return score
-    if desk.stamp[a] != now:
-        desk.stamp[a] = now
-        _look_at(a, catalogue, covariance, desk)
-    uncertainty = _uncertainty(a, catalogue, covariance, desk)
-    if first:
-        widths[a] = uncertainty
-    return score + bonus * uncertainty
-
-
-@inlined
-def _uncertainty(a: int, catalogue: Any, covariance: Any, desk: Any) -> float:
-    """sqrt(phi' C phi) of an item that was looked at."""
-    remaining = desk.remaining
-    begin, end = catalogue.starts[a], catalogue.starts[a + 1]
-    topics, coverage, cross = catalogue.topics, catalogue.coverage, desk.cross
-    square = desk.square[a]
-    gains = desk.phi
-    if end - begin < MANY_TOPICS:
-        for p in range(begin, end):
-            j = topics[p]
-            gain = coverage[p] * remaining[j]
-            gains[p - begin] = gain
-            inner = cross[p] + 0.5 * gain * covariance[j, j]
-            for q in range(begin, p):
-                inner += gains[q - begin] * covariance[j, topics[q]]
-            square += 2.0 * gain * inner
+        return
+    if len(catalogue.table):
+        _square(n, 0, desk, covariance)
     else:
-        along = desk.along
-        n_topics = len(remaining)
-        for i in range(n_topics):
-            along[i] = 0.0
-        for p in range(begin, end):
-            j = topics[p]
-            gain = coverage[p] * remaining[j]
-            for i in range(n_topics):
-                along[i] += gain * covariance[j, i]
-        for p in range(begin, end):
-            j = topics[p]
-            square += coverage[p] * remaining[j] * (2.0 * cross[p] + along[j])
-    return math.sqrt(max(square, 0.0))
+        _square_in_parts(n, catalogue, covariance, widths, desk)
+    for b in range(n):
+        uncertainty = math.sqrt(max(desk.squares[b], 0.0))
+        scores[b] += bonus * uncertainty
+        desk.width[batch[b]] = uncertainty
+        if first:
+            widths[batch[b]] = uncertainty
 
 
 @inlined
-def _look_at(a: int, catalogue: Any, covariance: Any, desk: Any) -> None:
-    """Work out the parts of an item's uncertainty that do not change down the list."""
+def _add_topics(n: int, catalogue: Any, desk: Any) -> None:
+    """Write the features of a batch of items that cover many topics each, and add the value of the topics."""
+    batch, features = desk.batch, desk.features
     n_topics = len(desk.remaining)
-    n_relevance = len(catalogue.columns)
-    square = 0.0
-    for i in range(n_relevance):
-        value = catalogue.relevance[a, i]
-        inner = 0.5 * value * covariance[n_topics + i, n_topics + i]
-        for j in range(i):
-            inner += catalogue.relevance[a, j] * covariance[n_topics + i, n_topics + j]
-        square += 2.0 * value * inner
-    desk.square[a] = square
-    for p in range(catalogue.starts[a], catalogue.starts[a + 1]):
-        cross = 0.0
-        for i in range(n_relevance):
-            cross += catalogue.relevance[a, i] * covariance[catalogue.topics[p], n_topics + i]
-        desk.cross[p] = cross
+    for j in range(n_topics):
+        for b in range(n):
+            features[j, b] = catalogue.table[j, batch[b]] * desk.remaining[j]
+        for b in range(n):
+            desk.scores[b] += features[j, b] * desk.weights[j]
+    for i in range(len(catalogue.columns)):
+        for b in range(n):
+            features[n_topics + i, b] = catalogue.columns[i, batch[b]]
+
+
+@inlined
+def _square_in_parts(n: int, catalogue: Any, covariance: Any, widths: Any, desk: Any) -> None:
+    """phi' C phi of a batch of items that cover few topics each: z' C z and C z are worked out once a list."""
+    batch, features, squares, cross = desk.batch, desk.features, desk.squares, desk.cross
+    remaining, stamp = desk.remaining, desk.stamp
+    n_topics = len(remaining)
+    starts, topics = catalogue.starts, catalogue.topics
+    now = stamp[len(stamp) - 1]
+    new = 0
+    for b in range(n):
+        a = batch[b]
+        if stamp[a] != now:
+            for i in range(len(catalogue.columns)):
+                features[n_topics + i, new] = catalogue.relevance[a, i]
+            new += 1
+    _square(new, n_topics, desk, covariance)
+    new = 0
+    for b in range(n):
+        a = batch[b]
+        if stamp[a] != now:
+            stamp[a] = now
+            desk.square[a] = squares[new]
+            new += 1
+            for p in range(starts[a], starts[a + 1]):
+                inner = 0.0
+                for i in range(len(catalogue.columns)):
+                    inner += catalogue.relevance[a, i] * covariance[topics[p], n_topics + i]
+                cross[p] = inner
+            widths[a] = math.sqrt(max(_with_topics(a, desk.whole, catalogue, covariance, desk), 0.0))
+    for b in range(n):
+        a = batch[b]
+        squares[b] = _with_topics(a, remaining, catalogue, covariance, desk)
+
+
+@inlined
+def _with_topics(a: int, remaining: Any, catalogue: Any, covariance: Any, desk: Any) -> float:
+    """phi' C phi of an item that was looked at, as far as the topics remain."""
+    topics, coverage, gains = catalogue.topics, catalogue.coverage, desk.phi
+    begin, end = catalogue.starts[a], catalogue.starts[a + 1]
+    square: float = desk.square[a]
+    for p in range(begin, end):
+        j = topics[p]
+        gain = coverage[p] * remaining[j]
+        gains[p - begin] = gain
+        inner = desk.cross[p] + 0.5 * gain * covariance[j, j]
+        for q in range(begin, p):
+            inner += gains[q - begin] * covariance[j, topics[q]]
+        square += 2.0 * gain * inner
+    return square
+
+
+@inlined
+def _square(n: int, first: int, desk: Any, covariance: Any) -> None:
+    """x' C x of the first `n` columns of `features`, from the row `first` on."""
+    features, squares, inner = desk.features, desk.squares, desk.inner
+    for b in range(n):
+        squares[b] = 0.0
+    for i in range(first, len(features)):
+        entry = covariance[i, i]
+        for b in range(n):
+            inner[b] = 0.5 * features[i, b] * entry
+        for j in range(first, i):
+            entry = covariance[i, j]
+            for b in range(n):
+                inner[b] += features[j, b] * entry
+        for b in range(n):
+            squares[b] += 2.0 * features[i, b] * inner[b]
