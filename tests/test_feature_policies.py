@@ -255,18 +255,19 @@ def test_a_grown_catalogue_is_saved(tmp_path) -> None:
     assert policy.fresh(3).items == policy.items
 
 
-def test_rank_from_some_candidates() -> None:
+@pytest.mark.parametrize("candidates", [[30, 2, 17, 5], [30, 2, 17, 5, 8], list(range(39, 3, -1))])
+def test_rank_from_some_candidates(candidates) -> None:
     policy = rl.CascadeHybrid(Z, X, 3, seed=1)
     play(policy, 30)
     plain = RidgeForm(Z, X, 1.0)
     plain.precision, plain.evidence = np.linalg.inv(policy.covariance), policy.state.model.evidence
-    candidates = [30, 2, 17, 5, 8]
     ranking = policy.rank(candidates)
     assert set(ranking) <= set(candidates)
     for k, item in enumerate(ranking):
         free = [a for a in candidates if a not in ranking[:k]]
         assert plain.score(item, ranking[:k]) == pytest.approx(max(plain.score(a, ranking[:k]) for a in free))
     policy.update(ranking, [0, 0, 1])
+    assert policy.items == list(range(40))  # the others may be shown again
 
 
 def test_items_that_are_not_in_the_catalogue() -> None:
@@ -482,3 +483,18 @@ def test_an_explanation_adds_up() -> None:
     for wrong in ({"titles": ["x"]}, {"topic_names": ["x"]}, {"topics": X[:3]}):
         with pytest.raises(ValueError, match=r"there are|rows"):
             policy.explain(**wrong)
+
+
+@pytest.mark.parametrize("cls", [rl.CascadeHybrid, rl.CascadeLinUCBFull, rl.CascadeLSBFull])
+def test_lists_with_items_from_elsewhere_are_explained_like_any_other(cls) -> None:
+    policy, twin = cls(Z[:30], X[:30], 3, seed=1), cls(Z, X, 3, seed=1)
+    ranking = policy.rank([4, 9], relevance=Z[30:], topics=X[30:])
+    same = [item if item >= 0 else 29 - item for item in ranking]
+    titles = [f"film {a}" for a in range(40)]
+    explained, expected = policy.explain(ranking, titles=titles[:30]), twin.explain(same, titles=titles)
+    np.testing.assert_allclose(explained.covered, expected.covered)
+    for item, other in zip(explained.items, expected.items, strict=True):
+        assert item[2:] == other[2:]
+        assert item.title == (other.title if item.item >= 0 else f"new item {-item.item}")
+    blind = policy.explain(ranking, topics=X[:30])
+    assert [bool(item.topics) for item in blind.items] == [item >= 0 for item in ranking]

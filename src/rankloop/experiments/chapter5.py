@@ -60,7 +60,7 @@ def _positions(dataset: RatedDataset, data: Data, amount: Amount) -> list[Panel]
 
 _AMOUNTS: dict[Scale, Amount] = {
     "smoke": Amount(horizon=500, runs=1, problems=4),
-    "laptop": Amount(horizon=20_000, runs=1, problems=4),
+    "laptop": Amount(horizon=20_000, runs=1, problems=7),
     "paper": Amount(horizon=50_000, runs=2, problems=500),
 }
 """The same for all, since where their settings coincide experiments share results."""

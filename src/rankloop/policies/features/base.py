@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ LARGEST = 1e9
 
 LONGEST = 1e6
 """Of a feature, in units of the ridge's root: beyond that, sums of squares lose what tells items apart."""
+
+MOST_TIMES_SMALLER = 8
+"""How much smaller than the catalogue candidates may be to be marked in it; a catalogue of so few is soon made."""
 
 
 class Kept(NamedTuple):
@@ -105,13 +108,24 @@ class FeaturePolicy(ClickPolicy):
             raise ValueError(f"item {gone[0]} has been removed: leave it out of the candidates")
         given = self._check_given(relevance, topics)
         self._check_enough(len(chosen) + len(given[0]))
+        if not len(given[0]) and len(chosen) * MOST_TIMES_SMALLER > self.n_items:
+            allowed = np.zeros(self.n_items, np.uint8)
+            allowed[chosen] = 1
+            state = self.state._replace(catalogue=self.state.catalogue._replace(eligible=allowed))
+            return self._choose_from(state, np.arange(self.n_items), self._features)
         features = _stack([own[chosen] for own in self._features], given)
         names = np.concatenate([chosen, -1 - np.arange(len(given[0]))])
         state = self._state_with(new_catalogue(*features), self.state.rng, self.state.model)
+        return self._choose_from(state, names, features)
+
+    def _choose_from(
+        self, state: FeatureState, names: npt.NDArray[np.int64], features: tuple[Floats, Floats]
+    ) -> Ranking:
         items = np.zeros(self.n_positions, np.int64)
         choose_once(state, items, np.zeros(0))
-        shown = np.concatenate(features, axis=1)[items[names[items] < 0]]
-        return Ranking(names[items].tolist(), notes=shown.ravel().tolist(), policy=self._tag)
+        brought = items[names[items] < 0]
+        notes = np.concatenate([each[brought] for each in features], axis=1)
+        return Ranking(names[items].tolist(), notes=notes.ravel().tolist(), policy=self._tag)
 
     def update(self, ranking: Ranking, clicks: Sequence[int] | npt.NDArray[Any]) -> None:
         """Learn from the clicks on a list of this policy: 1 or 0 for each position."""
@@ -132,16 +146,17 @@ class FeaturePolicy(ClickPolicy):
         """Learn from what was checked."""
         state = self.state
         if len(notes):
-            # A catalogue of this list alone, with the features of strangers that the list brought along.
-            brought = items < 0
-            given = notes.reshape(int(brought.sum()), -1)
-            rows = np.zeros((len(items), given.shape[1]))
-            rows[~brought] = np.concatenate([own[items[~brought]] for own in self._features], axis=1)
-            rows[brought] = given
-            relevance, topics = np.split(rows, [self._n_relevance], axis=1)
-            state = self._state_with(new_catalogue(relevance, topics), self.state.rng, self.state.model)
+            state = self._state_with(new_catalogue(*self._rows(items, notes)), self.state.rng, self.state.model)
             items = np.arange(len(items))
         learn_once(state, items, np.zeros(0), clicks)
+
+    def _rows(self, items: npt.NDArray[np.int64], notes: Floats) -> tuple[Floats, Floats]:
+        """The features of the items of a list, those of strangers among them from the notes that came along."""
+        brought = items < 0
+        rows = np.zeros((len(items), self._n_relevance + self._n_topics))
+        rows[~brought] = np.concatenate([own[items[~brought]] for own in self._features], axis=1)
+        rows[brought] = notes.reshape(-1, rows.shape[1])
+        return rows[:, : self._n_relevance], rows[:, self._n_relevance :]
 
     # -- explaining ----------------------------------------------------------------------------------------------
 
@@ -158,7 +173,7 @@ class FeaturePolicy(ClickPolicy):
         Parameters
         ----------
         ranking
-            Items of the catalogue; the best list if not given.
+            A list of this policy, or any items of the catalogue; the best list if not given.
         titles
             What to call each item of the catalogue.
         topics
@@ -166,18 +181,32 @@ class FeaturePolicy(ClickPolicy):
         topic_names
             What to call the topics.
         """
-        shown = self._check_items(self.best if ranking is None else ranking)
-        covering = self.topics_shown if topics is None else check_topics("topics", topics)
+        shown = self.best if ranking is None else ranking
+        notes = np.array(getattr(shown, "notes", ()), np.float64)
+        items = self._check_ranking(cast(Ranking, shown)) if len(notes) else self._check_items(shown)
+        features = self._rows(items, notes)
+        if topics is None:
+            covering = self._topics_of(features)
+        else:
+            of_catalogue = self._of_each_item("topics", check_topics("topics", topics))
+            covering = np.where(items[:, None] < 0, 0.0, of_catalogue[items])
+        if titles is None:
+            names = [f"item {item}" if item >= 0 else f"new item {-item}" for item in items]
+        else:
+            self._of_each_item("titles", titles)
+            names = [str(titles[item]) if item >= 0 else f"new item {-item}" for item in items]
         model = self.state.model
-        return explain_list(
-            shown, self._features, model.weights, model.covariance, self.gamma, covering, titles, topic_names
-        )
+        return explain_list(items, names, features, model.weights, model.covariance, self.gamma, covering, topic_names)
 
-    @property
-    def topics_shown(self) -> Floats:
-        """The topics that an explanation speaks of where it is given none."""
-        topics = self._features[1]
-        return topics if (topics >= 0).all() else np.zeros((self.n_items, 0))
+    def _topics_of(self, features: tuple[Floats, Floats]) -> Floats:
+        """What among the features of items are topics to speak of."""
+        topics = features[1]
+        return topics if (topics >= 0).all() else np.zeros((len(topics), 0))
+
+    def _of_each_item(self, name: str, given: Any) -> Any:
+        if len(given) != self.n_items:
+            raise ValueError(f"{name} has {len(given)} rows, but there are {self.n_items} items")
+        return given
 
     # -- the catalogue -------------------------------------------------------------------------------------------
 

@@ -78,12 +78,7 @@ class CascadeHybrid(FeaturePolicy):
     @property
     def topics(self) -> Floats:
         """The topics of the catalogue, those of items removed included."""
-        return self._features[1]
-
-    @property
-    def topics_shown(self) -> Floats:
-        """The topics that an explanation speaks of where it is given none."""
-        return self.topics
+        return self._topics_of(self._features)
 
     def rank(self, candidates: Iterable[int] | None = None, *, relevance: Any = None, topics: Any = None) -> Ranking:
         """The list to show next.

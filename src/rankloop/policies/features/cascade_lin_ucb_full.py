@@ -49,10 +49,8 @@ class CascadeLinUCBFull(CascadeHybrid):
         """The relevance features of the catalogue, those of items removed included."""
         return self._split(self._features[0])[0]
 
-    @property
-    def topics(self) -> Floats:
-        """The topics of the catalogue, those of items removed included."""
-        return self._split(self._features[0])[1]
+    def _topics_of(self, features: tuple[Floats, Floats]) -> Floats:
+        return self._split(features[0])[1]
 
     def _arrange(self, relevance: Floats, topics: Floats) -> tuple[Floats, Floats]:
         return np.concatenate([topics, relevance], axis=1), np.zeros((len(topics), 0))

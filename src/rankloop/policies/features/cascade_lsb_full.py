@@ -52,10 +52,8 @@ class CascadeLSBFull(CascadeHybrid):
         """The relevance features of the catalogue, those of items removed included."""
         return self._split(self._features[1])[0]
 
-    @property
-    def topics(self) -> Floats:
-        """The topics of the catalogue, those of items removed included."""
-        return self._split(self._features[1])[1]
+    def _topics_of(self, features: tuple[Floats, Floats]) -> Floats:
+        return self._split(features[1])[1]
 
     def _arrange(self, relevance: Floats, topics: Floats) -> tuple[Floats, Floats]:
         if (topics < -SLACK).any():

@@ -73,36 +73,34 @@ class Explanation:
 
 
 def explain_list(
-    shown: npt.NDArray[np.int64],
+    numbers: npt.NDArray[np.int64],
+    titles: Sequence[str],
     features: tuple[Floats, Floats],
     weights: Floats,
     covariance: Floats,
     gamma: float,
     covering: Floats,
-    titles: Sequence[str] | None,
     topic_names: Sequence[str] | None,
 ) -> Explanation:
-    """Why items stand on a list, by the weights of topics and relevance features, and their covariance."""
+    """Why items stand on a list, by the weights of topics and relevance features, and their covariance.
+
+    Titles, features and what the items cover come in the order of the list.
+    """
     relevance, topics = features
-    n_items, n_topics = topics.shape
-    if len(covering) != n_items:
-        raise ValueError(f"topics has {len(covering)} rows, but there are {n_items} items")
+    n_topics = topics.shape[1]
     names = [f"topic {j}" for j in range(covering.shape[1])] if topic_names is None else list(topic_names)
     if len(names) != covering.shape[1]:
         raise ValueError(f"there are {covering.shape[1]} topics, but {len(names)} names for them")
-    if titles is not None and len(titles) != n_items:
-        raise ValueError(f"there are {n_items} items, but {len(titles)} titles")
     remaining = np.ones(n_topics)
     items = []
-    for item in shown.tolist():
-        phi = np.concatenate([topics[item] * remaining, relevance[item]])
+    for k, number in enumerate(numbers.tolist()):
+        phi = np.concatenate([topics[k] * remaining, relevance[k]])
         novel, relevant = float(phi[:n_topics] @ weights[:n_topics]), float(phi[n_topics:] @ weights[n_topics:])
         width = gamma * float(np.sqrt(max(0.0, phi @ covariance @ phi)))
-        about = [names[j] for j in np.argsort(-covering[item], kind="stable") if covering[item, j] > 0]
-        title = f"item {item}" if titles is None else str(titles[item])
-        items.append(ExplainedItem(item, title, tuple(about), relevant + novel, relevant, novel, width))
-        remaining *= 1.0 - np.maximum(topics[item], 0.0)
-    covered = np.asarray(1.0 - np.cumprod(1.0 - covering[shown], axis=0), np.float64)
+        about = [names[j] for j in np.argsort(-covering[k], kind="stable") if covering[k, j] > 0]
+        items.append(ExplainedItem(number, titles[k], tuple(about), relevant + novel, relevant, novel, width))
+        remaining *= 1.0 - np.maximum(topics[k], 0.0)
+    covered = np.asarray(1.0 - np.cumprod(1.0 - covering, axis=0), np.float64)
     return Explanation(items, covered, names)
 
 
