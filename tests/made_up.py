@@ -21,7 +21,7 @@ from rankloop.simulation.result import Run
 World = Callable[[Panel, str, np.ndarray], dict[str, Any]]
 """What a player gets in a panel at some shares of the horizon: records, and `seconds` and `failures` (their share)."""
 
-HORIZON = 10**7
+HORIZON = 10**8
 
 DATA = Data(None)
 
@@ -133,13 +133,16 @@ def _ndcg_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
 
 
 def _drift(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
-    level = {"CascadeSWUCB": 2000, "CascadeDUCB": 2500}.get(player, 10000)
-    return {"regret": level * t ** (1.5 if player == "CascadeKL-UCB" else 1)}
+    if player in ("CascadeSWUCB", "CascadeDUCB"):
+        epochs, within = np.divmod(t * 10 + 1e-9, 1)
+        return {"regret": (200 if player == "CascadeSWUCB" else 250) * (epochs + np.minimum(1, within / 0.6))}
+    return {"regret": 10000 * t ** (1.5 if player == "CascadeKL-UCB" else 1.2)}
 
 
 def _drift_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
-    level = {"CascadeSWUCB": 20000, "CascadeDUCB": 15000}.get(player, 1000)
-    return {"regret": level * t**0.3}
+    if player in ("CascadeSWUCB", "CascadeDUCB"):
+        return {"regret": (40000 if player == "CascadeSWUCB" else 15000) * t**2}
+    return {"regret": 1000 * t**0.3}
 
 
 def _single(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
@@ -191,12 +194,15 @@ RIGHT: dict[str, World] = {
     "duels-noise": _noise,
     "duels-cycle": _cycle,
     "duels-non-condorcet": lambda panel, player, t: {"regret": 1000 if player == "MergeDTS" else 2000},
-    "duels-alpha": lambda panel, player, t: {"regret": 9000 * panel.value, "failures": 0.3 * (1 - panel.value)},
+    "duels-alpha": lambda panel, player, t: {"regret": 9000 * panel.value**1.2, "failures": 0.3 * (1 - panel.value)},
     "duels-batch-size": lambda panel, player, t: {"regret": 9000 * panel.value**-0.5},
-    "duels-c": lambda panel, player, t: {"regret": 9000 * panel.value**0.1},
+    "duels-c": lambda panel, player, t: {
+        "regret": 9000 * panel.value**0.1,
+        "failures": 0.8 - 0.1 * np.log10(panel.value),
+    },
     "rerank-regret": _regret,
     "rerank-violations": lambda panel, player, t: {
-        "violations": {"BubbleRank": 0, "CascadeKL-UCB": 25}.get(player, 70) * np.minimum(1, t / 1e-5)
+        "violations": {"BubbleRank": 0, "CascadeKL-UCB": 25}.get(player, 70) * np.maximum(1, t * 1e6)
     },
     "rerank-initial-cm": _wrong_pairs,
     "rerank-initial-dcm": _wrong_pairs,
@@ -228,10 +234,10 @@ WRONG: dict[str, World] = {
     },
     "duels-alpha": lambda panel, player, t: {"regret": 9000, "failures": 0.3 * panel.value},
     "duels-batch-size": lambda panel, player, t: {"regret": 9000 * panel.value**0.5},
-    "duels-c": lambda panel, player, t: {"regret": 9000 * panel.value**-0.1},
+    "duels-c": lambda panel, player, t: {"regret": 9000 * panel.value**-0.1, "failures": 0.1 * np.log10(panel.value)},
     "rerank-regret": _regret_not,
     "rerank-violations": lambda panel, player, t: {
-        "violations": {"BubbleRank": 1, "CascadeKL-UCB": 10}.get(player, 5) * np.minimum(1, t / 1e-5)
+        "violations": {"BubbleRank": 1, "CascadeKL-UCB": 10}.get(player, 5) * np.minimum(1, t * 1e6)
     },
     "rerank-initial-cm": _wrong_pairs_not,
     "rerank-initial-dcm": _wrong_pairs_not,

@@ -134,11 +134,29 @@ def test_receipt_tells_what_was_decided_and_why() -> None:
     for pair in receipt.pairs:
         assert pair.decided == (abs(pair.lead) > pair.threshold)
     assert receipt.bound(initial_inversions=3) == 4.5
-    assert receipt.probability == pytest.approx(1 - 9 / 1000)
+    assert receipt.probability == pytest.approx(1 - 2 * 9 / 1000)  # twice as many lists as were promised
     fields = json.loads(receipt.to_json())
     assert fields["pairs"][0]["decided"] is True
     assert fields["probability"] == pytest.approx(receipt.probability)
     assert "2 over 1: decided" in str(receipt)
+
+
+def test_receipt_adds_up_what_may_have_gone_wrong_under_every_horizon_tried() -> None:
+    policy = rl.BubbleRank([0, 1, 2], seed=2)
+    assert policy.receipt().probability == pytest.approx(1 - 9 / 1024)
+    for _ in range(3000):
+        policy.update(policy.rank(), [0, 0, 0])
+    receipt = policy.receipt()
+    assert receipt.horizon == 4096
+    assert receipt.probability == pytest.approx(1 - 9 * (1024 / 1024**2 + 1024 / 2048**2 + 2048 / 4096**2))
+    assert "3,000 lists (horizon doubled to 4,096)" in str(receipt)
+
+
+def test_receipt_of_a_policy_with_its_own_delta_counts_the_lists_there_were() -> None:
+    policy = rl.BubbleRank([0, 1, 2], n_positions=2, delta=1e-12, seed=2)
+    for _ in range(3000):
+        policy.update(policy.rank(), [0, 0])
+    assert policy.receipt().probability == pytest.approx(1 - 1e-6 * 9 * 3000)
 
 
 @pytest.mark.parametrize(

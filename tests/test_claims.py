@@ -88,10 +88,10 @@ def test_is_undecided_where_chance_hides_it() -> None:
 def test_a_short_experiment_says_nothing_of_the_long_run(worlds: dict[str, World], late: str) -> None:
     outcome = made_up("duels-noise", worlds["duels-noise"])
     comparison = less("MergeDTS", ["DTS"])
-    assert judged_by(comparison, not_before=10**7)(outcome).verdict == late
-    early = judged_by(comparison, not_before=10**7 + 1)(outcome)
+    assert judged_by(comparison, not_before=10**8)(outcome).verdict == late
+    early = judged_by(comparison, not_before=10**8 + 1)(outcome)
     assert early.verdict == "undecided"
-    assert early.text.endswith("; too early to judge before step 10,000,001")
+    assert early.text.endswith("; too early to judge before step 100,000,001")
 
 
 def test_judge_takes_the_claims_of_the_outcomes_there_are() -> None:
@@ -127,7 +127,7 @@ def _another_record(outcome: Outcome) -> str:
 def _without_the_end(outcome: Outcome) -> str:
     result = outcome.results["MSLR-Navigational", "DTS"]
     result.steps = result.steps + 1
-    return "nothing was recorded at step 10,000,000 of DTS in MSLR-Navigational"
+    return "nothing was recorded at step 100,000,000 of DTS in MSLR-Navigational"
 
 
 def _without_regret(outcome: Outcome) -> str:
@@ -151,18 +151,20 @@ def test_says_what_is_missing(damage: Callable[[Outcome], str]) -> None:
 
 def test_looks_no_further_than_the_horizon() -> None:
     outcome = made_up("duels-noise", RIGHT["duels-noise"])
-    finding = judged_by(less("MergeDTS", ["DTS"], at=10**8))(outcome)
+    finding = judged_by(less("MergeDTS", ["DTS"], at=10**9))(outcome)
     assert (finding.verdict, finding.text) == (
         "undecided",
-        "looks at step 100,000,000, beyond the 10,000,000 of this scale",
+        "looks at step 1,000,000,000, beyond the 100,000,000 of this scale",
     )
 
 
 def test_says_where_data_are_stand_ins() -> None:
     test = judged_by(less("MergeDTS", ["DTS"], panels=["MSLR-Perfect"]))
     outcome = made_up("duels-noise", RIGHT["duels-noise"])
-    assert test(outcome).text.endswith("; partly on stand-ins")
+    assert test(outcome).text.endswith("; on stand-ins")
     real = [dataclasses.replace(panel, source=Source("real", True)) for panel in outcome.panels]
+    some = dataclasses.replace(outcome, panels=[*outcome.panels[:1], *real[1:]])
+    assert judged_by(less("MergeDTS", ["DTS"]))(some).text.endswith("; partly on stand-ins")
     assert "stand-in" not in test(dataclasses.replace(outcome, panels=real)).text
 
 
@@ -171,7 +173,7 @@ def test_says_the_effect_its_error_and_the_bound() -> None:
     finding = judged_by(less("MergeDTS", ["DTS", "REX3"], panels=["Cycle"], times=1.5))(outcome)
     assert finding.effect == pytest.approx(2, abs=0.01)
     assert finding.error == pytest.approx(2 * 0.01 * math.sqrt(4 / 60), rel=0.3)
-    assert finding.text.startswith("Cycle: regret of DTS over that of MergeDTS: 2 ± 0.00")
+    assert finding.text.startswith("Cycle: regret of DTS over that of MergeDTS: 2.01 ± 0.00")
     assert finding.text.endswith(", claimed above 1.5 (weakest of 2 comparisons)")
 
 
@@ -190,9 +192,9 @@ def test_queries_count_not_their_runs() -> None:
     assert test(twice).error == pytest.approx(test(once).error)
 
 
-def test_a_curve_is_not_a_straight_line() -> None:
-    test = judged_by(straight("BubbleRank", bend=0.25))
-    curved = made_up("rerank-initial-cm", lambda panel, _, t: {"regret": 1.2**panel.value * t})
+def test_a_parabola_is_not_a_straight_line() -> None:
+    test = judged_by(straight("BubbleRank", bend=0.1))
+    curved = made_up("rerank-initial-cm", lambda panel, _, t: {"regret": panel.value**2 * t})
     finding = test(curved)
     assert finding.verdict == "fails"
     assert "bend" in finding.text

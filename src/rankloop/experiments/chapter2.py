@@ -126,7 +126,8 @@ NOISE = Experiment(
     section="2.6.3, figure 2.2",
     title="Users whose clicks say less",
     text="""The rankers of MSLR before three kinds of users: the perfect one looks at everything and clicks by
-    relevance, the navigational one stops early, the informational one clicks on much that is not relevant.""",
+    relevance, the navigational one stops early, the informational one clicks on much that is not relevant. The
+    thesis shows ISTELLA and Yahoo as well.""",
     panels=_noise,
     amounts={**LARGE_SCALE.amounts, "laptop": Amount(horizon=5 * 10**6, runs=4)},
 )

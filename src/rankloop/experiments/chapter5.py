@@ -99,7 +99,7 @@ def _studies(dataset: RatedDataset, figure: int) -> tuple[Experiment, Experiment
             chapter=5,
             section=f"5.4.2, figure 5.{figure + 2}",
             title=f"How long a list, {dataset.name}",
-            text="The same with lambda = 0.5, 20 topics and K items shown.",
+            text="The same with lambda = 0.5, up to 20 topics and K items shown.",
             panels=partial(_positions, dataset),
             amounts=_AMOUNTS,
             parameter="K",

@@ -26,7 +26,7 @@ REGRET = (
         "rerank-regret",
         "3.5.2",
         "Production's list is not the best on average: showing it for ever costs regret in proportion to time.",
-        judged_by(grows(["Production"], faster_than=0.9)),
+        judged_by(exceeds("Production", 0.0, record="regret"), grows(["Production"], faster_than=0.9)),
     ),
     Claim(
         "kl-ucb-learns-in-cascades",
@@ -75,7 +75,15 @@ SAFETY = (
         "rerank-violations",
         "3.5.3",
         "BubbleRank shows not a single list that is less safe than allowed.",
-        judged_by(never("BubbleRank", "violations")),
+        judged_by(never("BubbleRank", "violations"), not_before=_GROWN),
+    ),
+    Claim(
+        "kl-ucb-violates-for-ever-in-pbm",
+        "rerank-violations",
+        "3.5.3",
+        "In the PBM the unsafe lists of CascadeKL-UCB grow in number in proportion to time (a growth exponent above "
+        "0.8).",
+        judged_by(grows(["CascadeKL-UCB"], faster_than=0.8, panels=["PBM"], record="violations"), not_before=_GROWN),
     ),
     Claim(
         "kl-ucb-violates-early",
@@ -104,9 +112,9 @@ BOUND = (
             f"regret-linear-in-wrong-pairs-{click_model.lower()}",
             f"rerank-initial-{click_model.lower()}",
             "3.5.4",
-            f"In the {click_model} the regret of BubbleRank grows along a straight line (a bend below a quarter of its "
+            f"In the {click_model} the regret of BubbleRank grows along a straight line (a bend below a tenth of its "
             "rise) with the pairs that its initial list has in the wrong order.",
-            judged_by(straight("BubbleRank", bend=0.25), not_before=_LONG),
+            judged_by(straight("BubbleRank", bend=0.1), not_before=_LONG),
         )
         for click_model in ("CM", "DCM", "PBM")
     ),

@@ -36,8 +36,9 @@ def judged_by(*comparisons: Comparison, not_before: int = 0) -> Callable[[Outcom
         text = decisive.text
         if len(found) > 1:
             text += f" ({'worst' if said == 'fails' else 'weakest'} of {len(found)} comparisons)"
-        if not all(panel_named(outcome, name).source.real for evidence in found for name in evidence.panels):
-            text += "; partly on stand-ins"
+        real = {panel_named(outcome, name).source.real for evidence in found for name in evidence.panels}
+        if False in real:
+            text += "; partly on stand-ins" if True in real else "; on stand-ins"
         if outcome.amount.horizon < not_before:
             said, text = "undecided", f"{text}; too early to judge before step {not_before:,}"
         return Finding(said, decisive.effect, decisive.error, text)

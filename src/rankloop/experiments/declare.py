@@ -62,7 +62,7 @@ class Experiment:
     name: str
     chapter: int
     section: str
-    """Of the thesis, with the figure or table: "2.5.1, figure 2.1"."""
+    """Of the thesis, with the figure or table: "2.6.1, figure 2.1"."""
     title: str
     text: str
     panels: Callable[[Data, Amount], Sequence[Panel]]

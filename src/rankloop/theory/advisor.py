@@ -284,7 +284,7 @@ def advise_diversity(traffic: float, *, n_features: int, n_positions: int, gap: 
 
     at_most = _first(loses_less)
     sample_size = 4 * n_features / (gap**2 * looks)
-    wide = _settle(lambda n: sample_size * least_gamma(n) ** 2)
+    gamma = least_gamma(at_most)
     how = "the looks n at which 2 gamma sqrt(features / n), the mean width of the bounds, falls to the gap"
     return Advice(
         f"Which {n_positions} items, by {n_features} features and topics, at {traffic:,.0f} lists a day?",
@@ -301,8 +301,8 @@ def advise_diversity(traffic: float, *, n_features: int, n_positions: int, gap: 
             ),
             Plan(
                 "CascadeHybrid",
-                {"gamma": round(least_gamma(at_most), 2)},
-                wide,
+                {"gamma": round(gamma, 2)},
+                sample_size * gamma**2,
                 how,
                 at_most,
                 f"the theorem's scaled regret is then below {gap:g} a list on average",

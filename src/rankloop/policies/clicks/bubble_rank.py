@@ -301,4 +301,5 @@ class BubbleRank(ClickPolicy):
             delta=math.exp(-level),
             pairs=pairs,
             exchanges=[Exchange(after=after, raised=up, lowered=down) for after, up, down in rows],
+            first_horizon=FIRST_HORIZON if state.doubling else None,
         )

@@ -59,6 +59,8 @@ class SafetyReceipt:
     delta: float
     pairs: list[PairEvidence]
     exchanges: list[Exchange]
+    first_horizon: int | None = None
+    """Where no horizon was given: the first one tried, doubled until it was `horizon`."""
 
     @property
     def extra_inversions(self) -> float:
@@ -71,8 +73,24 @@ class SafetyReceipt:
 
     @property
     def probability(self) -> float:
-        """1 - sqrt(delta) K^2 n: the bound holds for all lists at once with at least this probability."""
-        return max(0.0, 1 - math.sqrt(self.delta) * self.n_positions**2 * self.horizon)
+        """The bound holds for all lists at once with at least this probability: 1 - sqrt(delta) L^2 n.
+
+        L is the number of items and n that of lists, the horizon or more. Where the horizon was doubled, each stretch
+        of lists had its own delta, and what may go wrong in them adds up.
+        """
+        if self.first_horizon is None:
+            failure = math.sqrt(self.delta) * max(self.horizon, self.lists_learned_from)
+        else:
+            failure, horizon = 1 / self.first_horizon, self.first_horizon
+            while horizon < self.horizon:
+                horizon *= 2
+                failure += 0.5 / horizon  # half as many lists as the horizon, each with sqrt(delta) = 1 / horizon^2
+        return max(0.0, 1 - failure * len(self.initial) ** 2)
+
+    @property
+    def _horizon_in_words(self) -> str:
+        doubled = self.first_horizon is not None and self.horizon > self.first_horizon
+        return f"horizon doubled to {self.horizon:,}" if doubled else f"horizon {self.horizon:,}"
 
     def to_json(self) -> str:
         """The receipt as a JSON object."""
@@ -84,7 +102,7 @@ class SafetyReceipt:
         lines = [
             ("production list", " ".join(map(str, self.initial))),
             ("base list now", " ".join(map(str, self.base))),
-            ("learned from", f"{self.lists_learned_from:,} lists (horizon {self.horizon:,})"),
+            ("learned from", f"{self.lists_learned_from:,} lists ({self._horizon_in_words})"),
             (
                 "guarantee",
                 f"no list has more than {extra} pair{'s' * (extra != 1)} in the wrong order beyond those of the "
