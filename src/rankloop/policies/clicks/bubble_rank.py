@@ -182,7 +182,7 @@ class BubbleRank(ClickPolicy):
     n_positions
         How many items are shown, where that is fewer than the initial list has; all if not given.
     delta
-        The probability to be wrong about a pair, in place of horizon^-4.
+        In place of horizon^-4: a pair is judged wrongly, at each list, with probability at most its root.
     seed
         Of the policy's own random numbers.
 

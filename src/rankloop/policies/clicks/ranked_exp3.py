@@ -103,7 +103,7 @@ def _settled(state: Any) -> Any:
 
 
 class RankedEXP3(ClickPolicy):
-    """Lets an adversarial bandit choose the item of each position: no click model is assumed, so it learns slowly.
+    """Lets an adversarial bandit choose the item of each position: users may come in any order, so it learns slowly.
 
     Where a position chooses an item that is in the list already, a random other one is shown, and the position learns
     nothing from it.

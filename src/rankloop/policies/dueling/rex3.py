@@ -114,7 +114,7 @@ def _rescale(log_weight: Any, tree: Any, log_scale: Any) -> None:
 
 
 class REX3(DuelingPolicy):
-    """Exponential weights for duels: its guarantee holds even where preferences change, and for that it learns slowly.
+    """Exponential weights for duels: slow, with a bound against the best fixed ranker even as preferences change.
 
     Both rankers are drawn in proportion to weights that grow with each win and shrink with each loss. Where
     preferences do stay the same, policies made for that case soon have far less regret.
