@@ -13,7 +13,7 @@ import numpy.typing as npt
 from rankloop.policies.base import choose_once, learn_once
 from rankloop.policies.checks import is_index, is_number
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
-from rankloop.policies.features.catalogue import Catalogue, check_features, check_topics, new_catalogue
+from rankloop.policies.features.catalogue import Catalogue, check_features, check_items, check_topics, new_catalogue
 from rankloop.policies.features.explanation import Explanation, explain_list
 from rankloop.policies.features.greedy import new_desk
 from rankloop.policies.features.ridge import Floats, Ridge, new_ridge
@@ -102,7 +102,7 @@ class FeaturePolicy(ClickPolicy):
             self._check_enough(int(self.state.catalogue.eligible.sum()))
             return ClickPolicy.rank(self)
         eligible = self.state.catalogue.eligible
-        chosen = np.flatnonzero(eligible) if candidates is None else self._check_items(candidates)
+        chosen = np.flatnonzero(eligible) if candidates is None else check_items(candidates, self.n_items)
         gone = chosen[eligible[chosen] == 0]
         if len(gone):
             raise ValueError(f"item {gone[0]} has been removed: leave it out of the candidates")
@@ -183,7 +183,7 @@ class FeaturePolicy(ClickPolicy):
         """
         shown = self.best if ranking is None else ranking
         notes = np.array(getattr(shown, "notes", ()), np.float64)
-        items = self._check_ranking(cast(Ranking, shown)) if len(notes) else self._check_items(shown)
+        items = self._check_ranking(cast(Ranking, shown)) if len(notes) else check_items(shown, self.n_items)
         features = self._rows(items, notes)
         if topics is None:
             covering = self._topics_of(features)
@@ -232,7 +232,7 @@ class FeaturePolicy(ClickPolicy):
     def remove_items(self, items: Iterable[int]) -> None:
         """Show these items no more; clicks on lists that hold them are still learned from."""
         self._check_own_catalogue()
-        removed = self._check_items(items)
+        removed = check_items(items, self.n_items)
         eligible = self.state.catalogue.eligible
         gone = removed[eligible[removed] == 0]
         if len(gone):
@@ -369,18 +369,6 @@ class FeaturePolicy(ClickPolicy):
     def _arrange(self, relevance: Floats, topics: Floats) -> tuple[Floats, Floats]:
         """What the model takes for relevance features and for topics of what it is given."""
         return relevance, topics
-
-    def _check_items(self, items: Iterable[int]) -> npt.NDArray[np.int64]:
-        try:
-            named = list(items.tolist() if isinstance(items, np.ndarray) else items)
-        except TypeError:
-            raise ValueError(f"items must be a sequence of item numbers, not {items!r}") from None
-        for item in named:
-            if not is_index(item, self.n_items):
-                raise ValueError(f"item {item!r} is not in the catalogue: items go from 0 to {self.n_items - 1}")
-        if len(set(named)) < len(named):
-            raise ValueError(f"items must be named once each, not as in {named!r}")
-        return np.array(named, np.int64)
 
     def _check_enough(self, n_candidates: int) -> None:
         if n_candidates < self.n_positions:

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.policies.checks import is_index
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -91,3 +93,25 @@ def check_topics(name: str, given: Any, width: int | None = None, *, least: floa
     values = values.clip(least, 1.0)
     values.flags.writeable = False
     return values
+
+
+def check_items(items: Any, n_items: int) -> Ints:
+    """Different items of a catalogue, by their numbers."""
+    if isinstance(items, np.ndarray) and items.ndim == 1 and items.dtype.kind in "iu":
+        wrong = items[(items < 0) | (items >= n_items)].tolist()  # at once: there may be very many
+        named = items.tolist()
+    else:
+        try:
+            named = list(items.tolist() if isinstance(items, np.ndarray) else items)
+        except TypeError:
+            raise ValueError(f"items must be a sequence of item numbers, not {items!r}") from None
+        wrong = [item for item in named if not is_index(item, n_items)]
+    if wrong:
+        raise ValueError(f"item {wrong[0]!r} is not in the catalogue: items go from 0 to {n_items - 1}")
+    if len(set(named)) < len(named):
+        raise ValueError(f"items must be named once each, not as in {_shortened(named)}")
+    return np.array(named, np.int64)
+
+
+def _shortened(named: list[Any]) -> str:
+    return repr(named) if len(named) <= 20 else f"{named[:20]!r} and {len(named) - 20} more"
