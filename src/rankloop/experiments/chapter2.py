@@ -142,7 +142,7 @@ CYCLE = Experiment(
     panels=_cycles,
     amounts={
         "smoke": Amount(horizon=10**5, runs=6),
-        "laptop": Amount(horizon=3 * 10**6, runs=10),
+        "laptop": Amount(horizon=3 * 10**6, runs=30),
         "paper": Amount(horizon=10**7, runs=100),
     },
 )
@@ -157,14 +157,14 @@ WITHOUT_CONDORCET = Experiment(
     panels=_non_condorcet,
     amounts={
         "smoke": Amount(horizon=10**5, runs=6),
-        "laptop": Amount(horizon=2 * 10**6, runs=20),
+        "laptop": Amount(horizon=2 * 10**6, runs=60),
         "paper": Amount(horizon=10**7, runs=100),
     },
 )
 
 _SENSITIVITY: dict[Scale, Amount] = {
     "smoke": Amount(horizon=10**5, runs=4),
-    "laptop": Amount(horizon=10**7, runs=5),
+    "laptop": Amount(horizon=10**7, runs=40),
     "paper": Amount(horizon=10**7, runs=100),
 }
 

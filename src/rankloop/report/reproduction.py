@@ -17,15 +17,15 @@ from rankloop.storage import replacing
 
 TITLE = "The thesis, reproduced and judged"
 
-INTRODUCTION = """Every figure and table of chapters 2 to 5 was run anew, and every claim that the thesis makes about
-them was put to a statistical test.
+INTRODUCTION = """Figures, tables and parameter studies of chapters 2 to 5 were run anew, and what the thesis claims of
+them was put to statistical tests.
 
 A claim holds, or it fails, or the runs of this scale do not decide. The effect is what the test rests on, with its
 standard error. A claim that fails is a finding: about other data, another scale, or the claim."""
 
 SCALES = {
     "smoke": "smoke, a quick look: few runs and short ones, so that much stays undecided",
-    "laptop": "laptop, enough for most claims in an hour or two",
+    "laptop": "laptop, enough for some claims, in an hour or two",
     "paper": "paper, the horizons and runs of the thesis",
 }
 

@@ -14,7 +14,7 @@ from rankloop.report.timings import Comparison, comparisons, duration, microseco
 from rankloop.simulation import Result
 from rankloop.simulation.result import readable
 
-OF_THE_PROBLEM = ("n_arms", "n_items", "initial", "seed")
+OF_THE_PROBLEM = ("n_arms", "n_items", "initial", "features", "relevance", "topics", "seed")
 """Parameters that say nothing about how a policy was set."""
 
 MOST_FAILURES = 20
