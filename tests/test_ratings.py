@@ -106,7 +106,7 @@ def test_movielens_in_folders_and_archives(tmp_path: Path, kind: str) -> None:
     assert read_ratings(tmp_path / "ml.zip").name == "ml"
     outer = tmp_path / "outer"
     outer.mkdir()
-    put(outer / "ml-x", {name + ".gz": gzip.compress(content) for name, content in files.items()})
+    put(outer / "ml-x", {name + ".gz": gzip.compress(content, mtime=0) for name, content in files.items()})
     check(read_ratings(outer, name="mine"))
 
 
@@ -221,7 +221,7 @@ def test_lines_across_blocks_are_counted_and_read(tmp_path: Path, monkeypatch, s
         ("100K", "u.item", b"1|A|x||y|0|1\n", "line 1 has not 24 fields"),
         ("dat", "ratings.dat", b"", "holds no ratings"),
         ("csv", "ratings.csv", b"userId,movieId,rating,timestamp\n", "holds no ratings"),
-        ("dat", "ratings.dat.gz", gzip.compress(b"1::1::5::0\n" * 9)[:-9], "2 files ratings.dat"),
+        ("dat", "ratings.dat.gz", gzip.compress(b"1::1::5::0\n" * 9, mtime=0)[:-9], "2 files ratings.dat"),
     ],
 )
 def test_wrong_files_are_refused(tmp_path: Path, kind: str, name: str, content: bytes, complaint: str) -> None:
@@ -322,7 +322,7 @@ def test_damaged_catalogues_are_refused_by_name(tmp_path: Path, files: dict[str,
     catalogue = files[name] + b"".join(line % (i, draw.integers(10**9)) for i in range(1000, 3000))
     others = {other: content for other, content in files.items() if other != name}
     if archive is None:
-        path = put(tmp_path, {f"{name}.gz": gzip.compress(catalogue), **others}) / f"{name}.gz"
+        path = put(tmp_path, {f"{name}.gz": gzip.compress(catalogue, mtime=0), **others}) / f"{name}.gz"
     else:
         path = packed(tmp_path / archive, {name: catalogue, **others}, "x/")
     whole = path.read_bytes()
@@ -380,7 +380,7 @@ def test_yahoo_music_in_folders_and_archives(tmp_path: Path) -> None:
     check_yahoo(read_yahoo_music(put(tmp_path / "plain", YAHOO)))
     check_yahoo(read_ratings(packed(tmp_path / "r2.tgz", YAHOO, "ydata-v1_0/")))
     check_yahoo(read_ratings(packed(tmp_path / "r2.zip", YAHOO, "ydata-v1_0/")))
-    zipped = {name + ".gz": gzip.compress(content) for name, content in YAHOO.items()}
+    zipped = {name + ".gz": gzip.compress(content, mtime=0) for name, content in YAHOO.items()}
     check_yahoo(read_ratings(put(tmp_path / "gz", zipped)))
     check_yahoo(read_ratings(packed(tmp_path / "r2gz.tgz", zipped, "x/")))
     dashed = {name.replace("_", "-"): content for name, content in YAHOO.items()}
