@@ -322,5 +322,7 @@ def test_a_small_experiment_can_be_judged() -> None:
     }
     [claim] = [claim for claim in CLAIMS if claim.name == "bubble-rank-never-violates"]
     finding = claim.test(Outcome(small, "smoke", panels, results))
-    assert finding.verdict == "holds"
-    assert finding.text == "CM: violations of BubbleRank: 0 a run, claimed none; partly on stand-ins"
+    assert finding.verdict == "undecided"
+    assert finding.text == (
+        "CM: violations of BubbleRank: 0 a run, claimed none; on stand-ins; too early to judge before step 1,000,000"
+    )
