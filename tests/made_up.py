@@ -79,13 +79,17 @@ def _large_scale_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]
 
 
 def _noise(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
-    level = ("MSLR-Perfect", "MSLR-Navigational", "MSLR-Informational").index(panel.name)
-    return {"regret": (10000 * 1.3**level if player == "MergeDTS" else 15000 * 2.0**level) * t}
+    dataset, user = panel.name.split("-")
+    level = ("Perfect", "Navigational", "Informational").index(user)
+    slower, faster = (1.3, 2.0) if dataset != "Yahoo" else (2.0, 1.3)
+    return {"regret": (10000 * slower**level if player == "MergeDTS" else 15000 * faster**level) * t}
 
 
 def _noise_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
-    level = ("MSLR-Perfect", "MSLR-Navigational", "MSLR-Informational").index(panel.name)
-    return {"regret": (50000 * 2.0**level if player == "MergeDTS" else 10000) * t}
+    dataset, user = panel.name.split("-")
+    level = ("Perfect", "Navigational", "Informational").index(user)
+    ahead, behind = (50000 * 2.0**level, 10000) if dataset != "Yahoo" else (10000, 50000 * 2.0**level)
+    return {"regret": (ahead if player == "MergeDTS" else behind) * t}
 
 
 def _cycle(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def test_is_undecided_where_chance_hides_it() -> None:
 @pytest.mark.parametrize(("worlds", "late"), [(RIGHT, "holds"), (WRONG, "fails")])
 def test_a_short_experiment_says_nothing_of_the_long_run(worlds: dict[str, World], late: str) -> None:
     outcome = made_up("duels-noise", worlds["duels-noise"])
-    comparison = less("MergeDTS", ["DTS"])
+    comparison = less("MergeDTS", ["DTS"], panels=["MSLR-Perfect", "MSLR-Informational"])
     assert judged_by(comparison, not_before=10**8)(outcome).verdict == late
     early = judged_by(comparison, not_before=10**8 + 1)(outcome)
     assert early.verdict == "undecided"
@@ -164,7 +164,8 @@ def test_says_where_data_are_stand_ins() -> None:
     assert test(outcome).text.endswith("; on stand-ins")
     real = [dataclasses.replace(panel, source=Source("real", True)) for panel in outcome.panels]
     some = dataclasses.replace(outcome, panels=[*outcome.panels[:1], *real[1:]])
-    assert judged_by(less("MergeDTS", ["DTS"]))(some).text.endswith("; partly on stand-ins")
+    pair = [panel.name for panel in outcome.panels[:2]]
+    assert judged_by(less("MergeDTS", ["DTS"], panels=pair))(some).text.endswith("; partly on stand-ins")
     assert "stand-in" not in test(dataclasses.replace(outcome, panels=real)).text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from rankloop.experiments.comparisons import (
+    Comparison,
     Read,
     judged_by,
     late_share,
@@ -19,7 +20,10 @@ from rankloop.experiments.comparisons import (
 from rankloop.experiments.declare import Claim
 
 _MSLR, _ISTELLA, _YAHOO = "MSLR-Navigational", "ISTELLA-Navigational", "Yahoo-Navigational"
-_PERFECT, _INFORMATIONAL = "MSLR-Perfect", "MSLR-Informational"
+_WITH_ALL = ("MSLR", "ISTELLA")
+"""Where all policies play."""
+_USERS = ("Perfect", "Navigational", "Informational")
+_EXTREMES = ("Informational", "Perfect")
 _BASELINES = ("MergeRUCB", "DTS", "RMED1", "Self-Sparring", "REX3")
 
 _SETTLED = 3_000_000
@@ -33,6 +37,18 @@ _SMALL_SETTLED = 1_000_000
 
 _MAGNITUDE = math.sqrt(10)
 """From here on a ratio rounds to an order of magnitude."""
+
+
+def _hurt_more(a: str, b: str, dataset: str) -> Comparison:
+    """That noise makes one player's regret grow by a larger factor than another's."""
+    return measured(
+        f"{dataset}: factor of {a} over that of {b}",
+        [Read(f"{dataset}-{user}", player) for player in (a, b) for user in _EXTREMES],
+        lambda m: log_ratio(m[0], m[1]) - log_ratio(m[2], m[3]),
+        more_than=1.0,
+        ratio=True,
+    )
+
 
 LARGE_SCALE = (
     Claim(
@@ -165,28 +181,28 @@ NOISE = (
         "merge-dts-best-at-any-noise",
         "duels-noise",
         "2.6.3",
-        "On MSLR, whichever of the three users clicks, MergeDTS has less regret than every other policy.",
-        judged_by(less("MergeDTS", _BASELINES), not_before=_LONG),
+        "Among the rankers of MSLR and of ISTELLA, whichever of the three users clicks, MergeDTS has less regret than "
+        "every other policy.",
+        judged_by(
+            less("MergeDTS", _BASELINES, panels=[f"{name}-{user}" for name in _WITH_ALL for user in _USERS]),
+            not_before=_LONG,
+        ),
     ),
     Claim(
         "noise-widens-the-gaps",
         "duels-noise",
         "2.6.3",
-        "On MSLR, MergeDTS is further ahead of every other policy where clicks say less: informational against "
-        "perfect users.",
+        "Among the rankers of MSLR and of ISTELLA, MergeDTS is further ahead of every other policy where clicks say "
+        "less: informational against perfect users.",
         judged_by(
             *(
                 measured(
-                    f"gap in regret from MergeDTS to {player}, {_INFORMATIONAL} minus {_PERFECT}",
-                    [
-                        Read(_INFORMATIONAL, player),
-                        Read(_INFORMATIONAL, "MergeDTS"),
-                        Read(_PERFECT, player),
-                        Read(_PERFECT, "MergeDTS"),
-                    ],
+                    f"{name}: gap in regret from MergeDTS to {player}, informational minus perfect users",
+                    [Read(f"{name}-{user}", who) for user in _EXTREMES for who in (player, "MergeDTS")],
                     lambda m: m[0] - m[1] - m[2] + m[3],
                     more_than=0.0,
                 )
+                for name in _WITH_ALL
                 for player in _BASELINES
             ),
             not_before=_LONG,
@@ -196,23 +212,17 @@ NOISE = (
         "noise-hurts-self-sparring",
         "duels-noise",
         "2.6.3",
-        "On MSLR, from perfect to informational users, the regret of Self-Sparring grows by a larger factor than "
-        "MergeDTS'.",
-        judged_by(
-            measured(
-                "factor of Self-Sparring over that of MergeDTS",
-                [
-                    Read(_INFORMATIONAL, "Self-Sparring"),
-                    Read(_PERFECT, "Self-Sparring"),
-                    Read(_INFORMATIONAL, "MergeDTS"),
-                    Read(_PERFECT, "MergeDTS"),
-                ],
-                lambda m: log_ratio(m[0], m[1]) - log_ratio(m[2], m[3]),
-                more_than=1.0,
-                ratio=True,
-            ),
-            not_before=_LONG,
-        ),
+        "Among the rankers of MSLR and of ISTELLA, from perfect to informational users, the regret of Self-Sparring "
+        "grows by a larger factor than MergeDTS'.",
+        judged_by(*(_hurt_more("Self-Sparring", "MergeDTS", name) for name in _WITH_ALL), not_before=_LONG),
+    ),
+    Claim(
+        "noise-hurts-merge-dts-on-yahoo",
+        "duels-noise",
+        "2.6.3",
+        "Among the 700 rankers of Yahoo it is the other way round: from perfect to informational users, the regret of "
+        "MergeDTS grows by a larger factor.",
+        judged_by(_hurt_more("MergeDTS", "Self-Sparring", "Yahoo"), not_before=_LONG),
     ),
 )
 
