@@ -51,7 +51,7 @@ def connect(address: str, *, n_workers: int = 1, timeout: float = PATIENCE) -> C
     except ImportError:
         raise ValueError("a cluster needs Dask: pip install 'rankloop[dask]'") from None
     client: Any
-    try:
+    try:  # typed in some versions of Dask only
         client = distributed.Client(address, timeout=timeout)  # type: ignore[no-untyped-call, unused-ignore]
     except (OSError, TimeoutError, ValueError) as error:
         raise ValueError(f"no Dask scheduler answers at {address}: {error}") from None

@@ -2,6 +2,8 @@
 
 `items` is what is shown (the two arms of a duel, or the list), `notes` the numbers that a policy wants to see again
 when the feedback to those items comes (importance weights, say), since it may come late, or to another process.
+
+The bodies here never run: the compiler takes the step registered for the type of the state.
 """
 
 from __future__ import annotations

@@ -13,8 +13,17 @@ import numpy.typing as npt
 from rankloop.policies.base import choose_once, learn_once
 from rankloop.policies.checks import is_index, is_number
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
-from rankloop.policies.features.catalogue import Catalogue, check_features, check_items, check_topics, new_catalogue
-from rankloop.policies.features.explanation import Explanation, explain_list
+from rankloop.policies.features.catalogue import (
+    Catalogue,
+    check_features,
+    check_items,
+    check_one_each,
+    check_topics,
+    n_columns,
+    new_catalogue,
+    stack,
+)
+from rankloop.policies.features.explanation import Explanation, explain_list, names_of
 from rankloop.policies.features.greedy import new_desk
 from rankloop.policies.features.ridge import Floats, Ridge, new_ridge
 from rankloop.policies.features.steps import FeatureState
@@ -73,7 +82,7 @@ class FeaturePolicy(ClickPolicy):
         self.gamma, self.ridge = float(gamma), float(ridge)
         self._widths: tuple[int, int] | None = None
         self._features = self._check_new(relevance, topics)
-        self._widths = _n_columns(relevance), _n_columns(topics)
+        self._widths = n_columns(relevance), n_columns(topics)
         super().__init__(len(self._features[0]), n_positions, seed)
         model = new_ridge(self._n_topics + self._n_relevance, self.ridge)
         self.state = self._state_with(new_catalogue(*self._features), self._rng, model)
@@ -113,7 +122,7 @@ class FeaturePolicy(ClickPolicy):
             allowed[chosen] = 1
             state = self.state._replace(catalogue=self.state.catalogue._replace(eligible=allowed))
             return self._choose_from(state, np.arange(self.n_items), self._features)
-        features = _stack([own[chosen] for own in self._features], given)
+        features = stack([own[chosen] for own in self._features], given)
         names = np.concatenate([chosen, -1 - np.arange(len(given[0]))])
         state = self._state_with(new_catalogue(*features), self.state.rng, self.state.model)
         return self._choose_from(state, names, features)
@@ -188,25 +197,15 @@ class FeaturePolicy(ClickPolicy):
         if topics is None:
             covering = self._topics_of(features)
         else:
-            of_catalogue = self._of_each_item("topics", check_topics("topics", topics))
+            of_catalogue = check_one_each("topics", check_topics("topics", topics), self.n_items)
             covering = np.where(items[:, None] < 0, 0.0, of_catalogue[items])
-        if titles is None:
-            names = [f"item {item}" if item >= 0 else f"new item {-item}" for item in items]
-        else:
-            self._of_each_item("titles", titles)
-            names = [str(titles[item]) if item >= 0 else f"new item {-item}" for item in items]
-        model = self.state.model
+        names, model = names_of(items, titles, self.n_items), self.state.model
         return explain_list(items, names, features, model.weights, model.covariance, self.gamma, covering, topic_names)
 
     def _topics_of(self, features: tuple[Floats, Floats]) -> Floats:
         """What among the features of items are topics to speak of."""
         topics = features[1]
         return topics if (topics >= 0).all() else np.zeros((len(topics), 0))
-
-    def _of_each_item(self, name: str, given: Any) -> Any:
-        if len(given) != self.n_items:
-            raise ValueError(f"{name} has {len(given)} rows, but there are {self.n_items} items")
-        return given
 
     # -- the catalogue -------------------------------------------------------------------------------------------
 
@@ -216,7 +215,7 @@ class FeaturePolicy(ClickPolicy):
         if not len(given[0]):
             raise ValueError("there are no items to add: give the features of at least one")
         first = self.n_items
-        self._features = _stack(self._features, given)
+        self._features = stack(self._features, given)
         eligible = np.concatenate([self.state.catalogue.eligible, np.ones(len(given[0]), np.uint8)])
         self.n_items = len(eligible)
         self.state = self._state_with(new_catalogue(*self._features, eligible), self.state.rng, self.state.model)
@@ -398,14 +397,3 @@ class FeaturePolicy(ClickPolicy):
         if too_long or ((covered < self._least_coverage) | (covered > 1.0)).any():
             raise self._wrong_notes(ranking)
         return np.array(ranking.items, np.int64)
-
-
-def _n_columns(table: Any) -> int:
-    return 0 if table is None else int(np.shape(table)[1])
-
-
-def _stack(above: Sequence[Floats], below: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """Relevance features and topics of more items put under those of some."""
-    relevance, topics = (np.concatenate(parts) for parts in zip(above, below, strict=True))
-    relevance.flags.writeable = topics.flags.writeable = False
-    return relevance, topics

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,6 +63,18 @@ def new_catalogue(relevance: Floats, topics: Floats, eligible: npt.NDArray[np.ui
     )
 
 
+def n_columns(table: Any) -> int:
+    """How many features a table has; none, if it is not given."""
+    return 0 if table is None else int(np.shape(table)[1])
+
+
+def stack(above: Sequence[Floats], below: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Relevance features and topics of more items put under those of some."""
+    relevance, topics = (np.concatenate(parts) for parts in zip(above, below, strict=True))
+    relevance.flags.writeable = topics.flags.writeable = False
+    return relevance, topics
+
+
 def check_features(name: str, given: Any, width: int | None = None) -> Floats:
     """A read-only copy of features, one row an item; `width` is how many each must have."""
     try:
@@ -93,6 +106,13 @@ def check_topics(name: str, given: Any, width: int | None = None, *, least: floa
     values = values.clip(least, 1.0)
     values.flags.writeable = False
     return values
+
+
+def check_one_each(name: str, given: Any, n_items: int) -> Any:
+    """What has one entry for each item of a catalogue."""
+    if len(given) != n_items:
+        raise ValueError(f"{name} has {len(given)} rows, but there are {n_items} items")
+    return given
 
 
 def check_items(items: Any, n_items: int) -> Ints:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.policies.features.catalogue import check_one_each
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -70,6 +72,13 @@ class Explanation:
     def plot(self, title: str = "") -> Figure:
         """How the list covers topics, position by position."""
         return plot_coverage({title: self})
+
+
+def names_of(items: npt.NDArray[np.int64], titles: Sequence[str] | None, n_items: int) -> list[str]:
+    """What to call the items of a list, those from outside the catalogue among them, which are below 0."""
+    known = None if titles is None else check_one_each("titles", titles, n_items)
+    own = [f"item {item}" if known is None else str(known[item]) for item in np.maximum(items, 0)]
+    return [name if item >= 0 else f"new item {-item}" for name, item in zip(own, items, strict=True)]
 
 
 def explain_list(
