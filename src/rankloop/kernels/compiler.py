@@ -36,17 +36,22 @@ _OPTIONS = {"nogil": True, "error_model": "numpy"}
 _PACKAGE = Path(__file__).resolve().parents[1]
 _UNUSED_CACHES_ARE_KEPT_FOR = 30 * 24 * 3600.0
 
+ROOMS_WITHOUT_COMPILED_CODE = frozenset({"cli", "experiments", "live", "report", "service"})
+"""Rooms whose sources cannot change compiled code, so that an edit there does not mean compiling everything anew."""
+
 
 @cache
 def cache_directory() -> Path | None:
     """Where compiled code is kept between processes, or None where no directory can be written.
 
     Numba's cache only notices changes in the file of the loop itself, and a loop here compiles steps from many files.
-    The directory is therefore named after a hash of every source file of the package: an edited policy never runs
-    stale.
+    The directory is therefore named after a hash of every source file in the rooms that compile: an edited policy never
+    runs stale.
     """
     digest = hashlib.blake2b(digest_size=8)
     for path in sorted(_PACKAGE.rglob("*.py")):
+        if path.relative_to(_PACKAGE).parts[0] in ROOMS_WITHOUT_COMPILED_CODE:
+            continue
         digest.update(str(path.relative_to(_PACKAGE)).encode())
         digest.update(path.read_bytes())
     home = os.environ.get("RANKLOOP_CACHE_DIR") or os.path.join(
