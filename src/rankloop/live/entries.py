@@ -1,0 +1,267 @@
+"""What the journal holds: numbered entries, in the order in which things happened.
+
+The journal is the truth. A learner is what one gets by replaying the entries that concern it, so everything that a
+learner's state depends on is an entry: the lists that production gave, the choices, what was learned, interventions.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+
+class Kind(IntEnum):
+    """What an entry tells."""
+
+    OPENED = 1
+    """A program began to write; `seed` begins new random numbers where the last one did not end cleanly."""
+    LOOP = 2
+    """A loop was created, or its settings were changed."""
+    LEARNER = 3
+    """A key was asked for the first time."""
+    LIST = 4
+    """Production's list for a key, or the rankers of an evaluation, differ from the last ones."""
+    CHOICE = 5
+    """A list, or a pair of rankers, was handed out: an impression begins."""
+    RECOVERED = 6
+    """An impression that was handed out just before a crash came back with its first event."""
+    PAGE = 7
+    """The lists of two rankers were interleaved for a duel."""
+    EVENT = 8
+    """A user did something with an impression."""
+    CLOSE = 9
+    """An impression's window ended: what was learned from it."""
+    REVERT = 10
+    """A learner was set back to production's list."""
+    ITEMS = 11
+    """Items of a catalogue, with their features."""
+
+
+class Entry(NamedTuple):
+    """One entry. `impression` is the number of the entry that began the impression, where the entry concerns one."""
+
+    seq: int
+    at: int
+    kind: int
+    learner: int
+    impression: int | None
+    body: bytes
+
+
+class Arm:
+    """Who decided what was shown."""
+
+    POLICY = 0
+    HOLDOUT = 1
+    OUTSIDE = 2
+    """Users beyond the share of traffic that the loop is given."""
+    OFF = 3
+    """The loop is off or paused."""
+    SHADOW = 4
+    """Production's list is shown, and what the policy would have shown is recorded."""
+
+    NAMES = ("policy", "holdout", "outside", "off", "shadow")
+
+
+class Choice(NamedTuple):
+    """What was handed out.
+
+    Parameters
+    ----------
+    arm
+        Who decided.
+    bucket
+        Bucket of the user, from 0 to 65,535.
+    version
+        Number of the LIST entry that the items are counted in.
+    items
+        The items, by their place in that list.
+    notes
+        What the policy wants to see again with the feedback.
+    deferred
+        Whether the impression begins only once `shown` is called.
+    pinned
+        Items that stand where production put them: position and name.
+    """
+
+    arm: int
+    bucket: int
+    version: int
+    items: tuple[int, ...]
+    notes: tuple[float, ...]
+    deferred: bool = False
+    pinned: tuple[tuple[int, str], ...] = ()
+
+
+_CHOICE = struct.Struct("<BHqH")
+_DEFERRED, _PINNED, _SMALL_NOTES, _NO_NOTES = 8, 16, 32, 64
+_ARM = 7
+
+
+def pack_choice(choice: Choice) -> bytes:
+    """A choice in a few bytes: it travels in every impression's id.
+
+    >>> choice = Choice(Arm.POLICY, 7, 12, (2, 0, 1), (0.0, 1.0, 0.0))
+    >>> unpack_choice(pack_choice(choice)) == choice, len(pack_choice(choice))
+    (True, 22)
+    """
+    arm, bucket, version, items, notes, deferred, pinned = choice
+    flags = arm
+    packed = b""
+    if not notes:
+        flags |= _NO_NOTES
+    else:
+        try:
+            packed = bytes(map(int, notes))
+            small = tuple(packed) == notes
+        except ValueError:
+            small = False
+        if small:
+            flags |= _SMALL_NOTES
+        else:
+            packed = struct.pack(f"<{len(notes)}d", *notes)
+        packed = struct.pack("<H", len(notes)) + packed
+    if deferred:
+        flags |= _DEFERRED
+    if pinned:
+        flags |= _PINNED
+        packed += json.dumps(pinned, ensure_ascii=False).encode()
+    n = len(items)
+    return _CHOICE.pack(flags, bucket, version, n) + struct.pack(f"<{n}H", *items) + packed
+
+
+def unpack_choice(body: bytes) -> Choice:
+    """The choice that `pack_choice` wrote."""
+    flags, bucket, version, n = _CHOICE.unpack_from(body)
+    at = _CHOICE.size
+    items = struct.unpack_from(f"<{n}H", body, at)
+    at += 2 * n
+    notes: tuple[float, ...] = ()
+    if not flags & _NO_NOTES:
+        (count,) = struct.unpack_from("<H", body, at)
+        at += 2
+        if flags & _SMALL_NOTES:
+            notes = tuple(map(float, body[at : at + count]))
+            at += count
+        else:
+            notes = struct.unpack_from(f"<{count}d", body, at)
+            at += 8 * count
+    pinned: tuple[tuple[int, str], ...] = ()
+    if flags & _PINNED:
+        pinned = tuple((position, name) for position, name in json.loads(body[at:]))
+    return Choice(flags & _ARM, bucket, version, items, notes, bool(flags & _DEFERRED), pinned)
+
+
+CLICK, SEEN, SHOWN, OTHER = range(4)
+"""What an event says: a click at a position, how many positions were seen, that a deferred list was shown, or else."""
+
+_EVENT = struct.Struct("<BHq")
+
+
+class Event(NamedTuple):
+    """What a user did: `value` is the position that was clicked, or the number of positions that were seen."""
+
+    action: int
+    value: int
+    at: int
+    type: str = "click"
+    id: str = ""
+
+
+def pack_event(event: Event) -> bytes:
+    """An event in a few bytes."""
+    head = _EVENT.pack(event.action, event.value, event.at)
+    if event.type == "click" and not event.id:
+        return head
+    return head + json.dumps([event.type, event.id], ensure_ascii=False).encode()
+
+
+def unpack_event(body: bytes) -> Event:
+    """The event that `pack_event` wrote."""
+    action, value, at = _EVENT.unpack_from(body)
+    if len(body) == _EVENT.size:
+        return Event(action, value, at)
+    type_, id_ = json.loads(body[_EVENT.size :])
+    return Event(action, value, at, type_, id_)
+
+
+class Fate:
+    """Why an impression was, or was not, learned from."""
+
+    LEARNED = 0
+    NOT_POLICY = 1
+    """The policy did not decide what was shown."""
+    NEVER_SHOWN = 2
+    REVERTED = 3
+    """Its learner was set back after the list was shown."""
+    TIE = 4
+    """Neither ranker won."""
+    OUTDATED = 5
+    """Its policy cannot use feedback to a list that has changed since."""
+    REFUSED = 6
+    """Its policy failed to learn from it, and was left as it was before."""
+
+    NAMES = ("learned", "not_policy", "never_shown", "reverted", "ties", "outdated", "refused")
+
+
+class Closing(NamedTuple):
+    """How an impression ended.
+
+    Parameters
+    ----------
+    fate
+        Whether it was learned from, or why not.
+    arm
+        Who had decided what was shown.
+    bucket
+        Bucket of the user.
+    clicks
+        Positions that were clicked.
+    seen
+        Number of positions that were seen; None: all.
+    winner
+        In a duel, 0 if the left ranker won and 1 if the right one did; else -1.
+    """
+
+    fate: int
+    arm: int
+    bucket: int
+    clicks: tuple[int, ...]
+    seen: int | None
+    winner: int = -1
+
+
+_CLOSE = struct.Struct("<BBHhhH")
+
+
+def pack_closing(closing: Closing) -> bytes:
+    """A closing in a few bytes."""
+    seen = -1 if closing.seen is None else closing.seen
+    n = len(closing.clicks)
+    head = _CLOSE.pack(closing.fate, closing.arm, closing.bucket, seen, closing.winner, n)
+    return head + struct.pack(f"<{n}H", *closing.clicks)
+
+
+def unpack_closing(body: bytes) -> Closing:
+    """The closing that `pack_closing` wrote."""
+    fate, arm, bucket, seen, winner, n = _CLOSE.unpack_from(body)
+    clicks = struct.unpack_from(f"<{n}H", body, _CLOSE.size)
+    return Closing(fate, arm, bucket, clicks, None if seen < 0 else seen, winner)
+
+
+def pack_json(value: Any) -> bytes:
+    """What is rare and readable."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+
+
+def unpack_json(body: bytes) -> Any:
+    """The value that `pack_json` wrote."""
+    return json.loads(body)
+
+
+def pack_names(names: Sequence[str]) -> bytes:
+    """The names of a list."""
+    return pack_json(list(names))

@@ -1,0 +1,109 @@
+"""Entries applied to learners: how a learner is brought back, and how the journal is checked."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+
+from rankloop.live.entries import (
+    Arm,
+    Choice,
+    Entry,
+    Fate,
+    Kind,
+    unpack_choice,
+    unpack_closing,
+    unpack_json,
+)
+from rankloop.live.learners import DuelLearner, Learner
+
+Sessions = list[tuple[int, int]]
+"""Numbers of the OPENED entries that began new random numbers, and their seeds."""
+
+
+def session_at(sessions: Sessions, seq: int) -> tuple[int, int]:
+    """The session that an entry belongs to; (0, 0) before the first that began new random numbers."""
+    place = bisect_left(sessions, (seq, 0))
+    return sessions[place - 1] if place else (0, 0)
+
+
+def policy_positions(choice: Choice, positions: int) -> list[int | None]:
+    """For each position of the page, which item of the policy's list stands there; None for a pinned one."""
+    total = min(positions, len(choice.items) + len(choice.pinned))
+    pinned = {position for position, _ in choice.pinned if position < total}
+    places: list[int | None] = []
+    following = 0
+    for position in range(total):
+        if position in pinned:
+            places.append(None)
+        elif following < len(choice.items):
+            places.append(following)
+            following += 1
+    return places
+
+
+def policy_view(
+    choice: Choice, positions: int, clicks: Sequence[int], seen: int | None
+) -> tuple[list[int], int | None]:
+    """Clicks and how far was seen in terms of the policy's own list, without pinned items and what they pushed out."""
+    if not choice.pinned:
+        return list(clicks), seen
+    places = policy_positions(choice, positions)
+    own = [place for position in clicks if (place := places[position]) is not None]
+    looked = places if seen is None else places[:seen]
+    return own, sum(place is not None for place in looked)
+
+
+def apply(
+    learner: Learner,
+    entry: Entry,
+    sessions: Sessions,
+    choice_of: Callable[[int], Choice],
+    names_of: Callable[[int], Sequence[str]],
+) -> Choice | None:
+    """Let one entry happen to a learner, as it happened then; the choice that comes out of it, if it is one."""
+    made = None
+    if entry.kind == Kind.LIST:
+        names, rows = unpack_list(entry.body)
+        learner.relist(entry.seq, names, rows)
+    elif entry.kind == Kind.CHOICE:
+        choice = unpack_choice(entry.body)
+        if choice.arm not in (Arm.POLICY, Arm.SHADOW):
+            return None
+        session, seed = session_at(sessions, entry.seq)
+        if learner.session != session:
+            learner.reseed(session, seed)
+        items, notes = learner.choose()
+        made = choice._replace(items=items, notes=notes, version=learner.version)
+    elif entry.kind == Kind.CLOSE:
+        closing = unpack_closing(entry.body)
+        if closing.fate != Fate.LEARNED:
+            return None
+        choice = choice_of(entry.impression or 0)
+        names = names_of(choice.version) if choice.version != learner.version else learner.names
+        if isinstance(learner, DuelLearner):
+            learner.learn_winner(choice, names, closing.winner)
+        else:
+            clicks, seen = policy_view(choice, learner.settings.positions, closing.clicks, closing.seen)
+            learner.learn(choice, names, clicks, seen)
+    elif entry.kind == Kind.REVERT:
+        learner.revert(entry.seq)
+    elif entry.kind == Kind.LEARNER:
+        body = unpack_json(entry.body)
+        learner.seed = body["seed"]
+        learner.session = session_at(sessions, entry.seq)[0]
+    else:
+        return None
+    learner.applied = entry.seq
+    return made
+
+
+def unpack_list(body: bytes) -> tuple[list[str], list[int]]:
+    """The names of a LIST entry, and the rows of the catalogue that they stood for where there is one."""
+    values = unpack_json(body)
+    return (values["names"], values["rows"]) if isinstance(values, dict) else (values, [])
+
+
+def choice_in(entry: Entry) -> Choice:
+    """The choice of a CHOICE or RECOVERED entry."""
+    return unpack_choice(entry.body[8:] if entry.kind == Kind.RECOVERED else entry.body)

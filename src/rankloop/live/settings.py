@@ -1,0 +1,313 @@
+"""What a loop is told: its kind, its policy and the rules of its impressions."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import rankloop.policies as policies
+from rankloop.interleaving import Interleaver
+from rankloop.policies import Policy
+from rankloop.policies.checks import check_whole, is_number
+
+POLICIES: Mapping[str, tuple[str, ...]] = {
+    "evaluate": ("MergeDTS", "MergeRUCB", "DTS", "RMED1", "SelfSparring", "REX3", "RUCB", "Sparring"),
+    "rerank": ("BubbleRank", "TopRank", "BatchRank", "CascadeKLUCB", "CascadeUCB1", "RankedEXP3", "FixedRanking"),
+    "follow": ("CascadeSWUCB", "CascadeDUCB", "RankedEXP3", "CascadeKLUCB", "CascadeUCB1", "BatchRank", "TopRank"),
+    "diversify": (
+        "CascadeHybrid", "CascadeLinUCB", "CascadeLSB", "CascadeLinUCBFull", "CascadeLSBFull", "CascadeHybridTS",
+        "CascadeLinTS", "LSBGreedy", "C2UCB",
+    ),
+}  # fmt: skip
+"""The policies of each kind of loop; the first is the one to begin with."""
+
+MODES = ("live", "shadow", "off")
+CHANGEABLE = ("mode", "traffic", "paused")
+"""What may be changed while a loop runs."""
+
+LONGEST_NAME = 1_024
+LONGEST_LIST = 1_000
+DEFAULT_HORIZON = 1_000_000
+"""For policies that must be told how many lists they will show."""
+
+_UNITS = {"ms": 0.001, "s": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hour": 3600}
+_UNITS |= {"d": 86_400, "day": 86_400, "week": 604_800}
+
+
+def duration(name: str, value: Any) -> float:
+    """A length of time in seconds, from a number of seconds, a timedelta or a text such as "30 min".
+
+    >>> duration("window", "30 min"), duration("keep", "90 days")
+    (1800.0, 7776000.0)
+    """
+    if isinstance(value, timedelta):
+        seconds = value.total_seconds()
+    elif is_number(value):
+        seconds = float(value)
+    else:
+        match = re.fullmatch(r"\s*([0-9.]+)\s*([a-z]+)\s*", value) if isinstance(value, str) else None
+        unit = match[2].removesuffix("s") if match and match[2] not in _UNITS else match and match[2]
+        try:
+            seconds = float(match[1]) * _UNITS[unit] if match and unit else -1.0
+        except (ValueError, KeyError):
+            seconds = -1.0
+    if not 0 < seconds < float("inf"):
+        raise ValueError(f'{name} must be a length of time such as "30 min", "2 h" or "90 days", not {value!r}')
+    return seconds
+
+
+def check_name(what: str, value: Any) -> str:
+    """A text that names a loop, a key, an item, a ranker or a user."""
+    if not isinstance(value, str):
+        raise ValueError(f"{what} must be a text, not {value!r}")
+    if not value:
+        raise ValueError(f"{what} must not be empty")
+    if len(value) > LONGEST_NAME:
+        raise ValueError(f"{what} must have at most {LONGEST_NAME:,} characters, not {len(value):,}: {value[:40]!r}...")
+    if "\0" in value or not _encodes(value):
+        raise ValueError(f"{what} must not hold NUL or surrogate characters: {value[:80]!r}")
+    return value
+
+
+def _encodes(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def check_names(what: str, values: Any, *, least: int = 1) -> tuple[str, ...]:
+    """A list of different names."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise ValueError(f"{what} must be a list of texts, not {values!r}")
+    names = tuple(values)
+    if len(names) < least:
+        wanted = "must not be empty" if least == 1 else f"must have at least {least} entries"
+        raise ValueError(f"{what} {wanted}" if not names else f"{what} {wanted}, not {len(names)}")
+    if len(names) > LONGEST_LIST:
+        raise ValueError(f"{what} must have at most {LONGEST_LIST:,} entries, not {len(names):,}")
+    for name in names:
+        check_name(f"each entry of {what}", name)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{what} must name each entry once: {twice!r} is there twice")
+    return names
+
+
+def one_of(what: str, value: Any, known: Iterable[str]) -> str:
+    """One of several names, or a sentence that suggests the nearest."""
+    choices = list(known)
+    if isinstance(value, str) and value in choices:
+        return value
+    close = difflib.get_close_matches(value, choices, 1, 0.4) if isinstance(value, str) else []
+    hint = f": did you mean {close[0]!r}?" if close else f": there are {', '.join(choices) or 'none yet'}"
+    raise ValueError(f"there is no {what} {value!r}{hint}")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a loop is told. All but the kind have defaults.
+
+    Parameters
+    ----------
+    kind
+        What the loop is for: `evaluate`, `rerank`, `follow` or `diversify`.
+    policy
+        Name of the policy; that of the chapter if not given.
+    positions
+        Number of items that are shown.
+    window
+        How long an impression waits for events, in seconds or as a text such as "30 min".
+    holdout
+        Share of users who always get production's list, so that the two can be compared.
+    mode
+        `live`; `shadow`, where production's list is shown and what the policy would have shown is recorded; or `off`.
+    traffic
+        Share of users whom the policy serves.
+    counts
+        Type of event that counts as a click.
+    seed
+        Seed of the policies' random numbers: the first key's policy takes it, the next key's the next number.
+    rankers
+        Names of the rankers to evaluate.
+    interleaver
+        Method by which the lists of two rankers become one.
+    relevance
+        Number of relevance features of each item.
+    topics
+        Names of the topics of items.
+    parameters
+        Parameters of the policy, by name.
+    paused
+        Whether the loop shows production's list until it is resumed.
+
+    Examples
+    --------
+    >>> settings = Settings.checked(kind="rerank", positions=5, horizon=100_000)
+    >>> settings.policy, settings.window, settings.parameters
+    ('BubbleRank', 1800.0, {'horizon': 100000})
+    """
+
+    kind: str
+    policy: str
+    positions: int = 10
+    window: float = 1800.0
+    holdout: float = 0.05
+    mode: str = "live"
+    traffic: float = 1.0
+    counts: str = "click"
+    seed: int | None = None
+    rankers: tuple[str, ...] = ()
+    interleaver: str = "team-draft"
+    relevance: int = 0
+    topics: tuple[str, ...] = ()
+    parameters: dict[str, Any] = field(default_factory=dict)
+    paused: bool = False
+
+    @classmethod
+    def checked(cls, *, kind: str, policy: str | None = None, **given: Any) -> Settings:
+        """Settings from what a user gives, policy parameters among them; ValueError says what is wrong."""
+        kind = one_of("kind of loop", kind, POLICIES)
+        name = POLICIES[kind][0] if policy is None else one_of(f"policy for {kind}", policy, POLICIES[kind])
+        own = {f.name for f in fields(cls)} - {"kind", "policy", "parameters", "paused"}
+        allowed = _parameters_of(name)
+        parameters = {**given.pop("parameters", {})}
+        for word in list(given):
+            if word in allowed and word not in own:
+                parameters[word] = given.pop(word)
+        for word in given:
+            one_of("setting", word, sorted(own | set(allowed)))
+        for word in parameters:
+            one_of(f"parameter of {name}", word, allowed)
+        settings = cls(kind=kind, policy=name, **{**given, "parameters": parameters})
+        return settings._checked()
+
+    def _checked(self) -> Settings:
+        values: dict[str, Any] = {
+            "positions": check_whole("positions", self.positions, 1),
+            "window": duration("window", self.window),
+            "holdout": _share("holdout", self.holdout, below_one=True),
+            "traffic": _share("traffic", self.traffic),
+            "mode": one_of("mode", self.mode, MODES),
+            "counts": check_name("counts", self.counts),
+            "seed": None if self.seed is None else check_whole("seed", self.seed, 0),
+            "relevance": check_whole("relevance", self.relevance, 0),
+            "topics": check_names("topics", self.topics) if self.topics else (),
+        }
+        if self.positions > LONGEST_LIST:
+            raise ValueError(f"positions must be at most {LONGEST_LIST:,}, not {self.positions:,}")
+        if self.kind == "evaluate":
+            values["rankers"] = check_names("rankers", self.rankers, least=2)
+            known = {method.replace("_", "-"): method for method in Interleaver.known}
+            asked = self.interleaver.replace("_", "-") if isinstance(self.interleaver, str) else self.interleaver
+            two = [method for method, own in known.items() if Interleaver.known[own].most_rankers == 2]
+            values["interleaver"] = known[one_of("interleaver", asked, two)]
+            values["holdout"] = 0.0  # there is no production list to hold out
+        elif self.rankers:
+            raise ValueError(f"rankers are for loops of kind evaluate, not {self.kind}")
+        if self.kind == "diversify":
+            _check_features(self.policy, values["relevance"], values["topics"])
+        elif self.relevance or self.topics:
+            raise ValueError(f"relevance and topics are for loops of kind diversify, not {self.kind}")
+        settings = replace(self, **values)
+        settings.make_policy(2 if self.kind == "evaluate" else max(1, min(3, settings.positions)))
+        return settings
+
+    def changed(self, **given: Any) -> Settings:
+        """The settings with some that may be changed in a running loop."""
+        for word in given:
+            if word not in CHANGEABLE:
+                one_of("setting", word, [f.name for f in fields(self)])
+                raise ValueError(
+                    f"{word} cannot be changed in a running loop, only {', '.join(CHANGEABLE[:2])}: "
+                    "create another loop"
+                )
+        return replace(self, **given)._checked()
+
+    def make_policy(self, n_items: int, *, seed: int | None = 0, features: Any = None) -> Any:
+        """The policy of one key, for so many items or rankers."""
+        kind = getattr(policies, self.policy)
+        parameters = dict(self.parameters)
+        names = inspect.signature(kind.__init__).parameters
+        if "horizon" in names and names["horizon"].default is inspect.Parameter.empty:
+            parameters.setdefault("horizon", DEFAULT_HORIZON)
+        positions = min(self.positions, n_items)
+        if self.kind == "evaluate":
+            return kind(n_items, seed=seed, **parameters)
+        if self.kind == "diversify":
+            return make_feature_policy(kind, self, features, parameters, seed)
+        if "initial" in names:
+            return kind(list(range(n_items)), n_positions=positions, seed=seed, **parameters)
+        return kind(n_items, positions, seed=seed, **parameters)
+
+    def to_json(self) -> dict[str, Any]:
+        """The settings as JSON can hold them."""
+        return {**asdict(self), "rankers": list(self.rankers), "topics": list(self.topics)}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Settings:
+        """The settings that `to_json` wrote."""
+        return cls(**{**values, "rankers": tuple(values["rankers"]), "topics": tuple(values["topics"])})
+
+
+def make_feature_policy(kind: Any, settings: Settings, features: Any, parameters: dict[str, Any], seed: Any) -> Any:
+    """A policy that ranks by features, over the items of a catalogue (or over one made-up item)."""
+    import numpy as np
+
+    if features is None:
+        features = np.zeros((1, settings.relevance)), np.zeros((1, len(settings.topics)))
+    relevance, topics = features
+    takes = inspect.signature(kind.__init__).parameters
+    given: dict[str, Any] = {}
+    if "relevance" in takes:
+        given["relevance"] = relevance
+    if "features" in takes:
+        given["features"] = relevance
+    if "topics" in takes:
+        given["topics"] = topics
+    return kind(**given, n_positions=min(settings.positions, len(relevance)), seed=seed, **parameters)
+
+
+def _check_features(policy: str, relevance: int, topics: tuple[str, ...]) -> None:
+    takes = inspect.signature(getattr(policies, policy).__init__).parameters
+    if ("relevance" in takes or "features" in takes) and relevance == 0:
+        raise ValueError(f"{policy} ranks by relevance features: say how many an item has, such as relevance=10")
+    if "topics" in takes and not topics:
+        raise ValueError(f'{policy} ranks by topics: name them, such as topics=["news", "sport"]')
+
+
+def _parameters_of(policy: str) -> list[str]:
+    kind: type[Policy] = getattr(policies, policy)
+    fixed = ("self", "seed", "initial", "n_items", "n_arms", "n_positions", "relevance", "topics", "features")
+    return [name for name in inspect.signature(kind.__init__).parameters if name not in fixed]
+
+
+def _share(name: str, value: Any, *, below_one: bool = False) -> float:
+    if not is_number(value) or not 0 <= value <= 1 or (below_one and value == 1):
+        wanted = "from 0 to below 1" if below_one else "from 0 to 1"
+        raise ValueError(f"{name} must be a share {wanted}, not {value!r}")
+    return float(value)
+
+
+def read_config(path: str | Path) -> dict[str, Any]:
+    """A `rankloop.toml`: loops under `[loops.NAME]`, and what the store is told under `[live]`."""
+    try:
+        values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {path}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a TOML file ({error})") from None
+    for word in values:
+        one_of(f"section of {path}", word, ("loops", "live", "serve"))
+    loops = values.get("loops", {})
+    if not isinstance(loops, dict) or not all(isinstance(loop, dict) for loop in loops.values()):
+        raise ValueError(f"{path}: each loop is a section of its own, such as [loops.search]")
+    return values

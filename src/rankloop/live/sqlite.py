@@ -1,0 +1,372 @@
+"""The journal in one SQLite file, for one program.
+
+Versions of SQLite before 3.51.3 can damage a database in WAL mode when two connections write or checkpoint at once, so
+one connection does all the writing, and a lock beside the file keeps other programs from writing at the same time.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from rankloop.live.entries import Entry
+from rankloop.live.stores import (
+    SCHEMA_VERSION,
+    Batch,
+    Header,
+    KnownLearner,
+    Snapshot,
+    StoreError,
+    StoreLost,
+)
+
+try:
+    import fcntl
+except ImportError:  # Windows, where nothing but care keeps two programs from opening one file
+    fcntl = None  # type: ignore[assignment]
+
+APPLICATION = 0x524C6F70
+"""SQLite's mark of whose file it is."""
+
+ROWS_AT_ONCE = 5_000
+NETWORK_DISKS = ("nfs", "nfs4", "cifs", "smbfs", "smb3", "fuse.sshfs", "afs", "ceph", "glusterfs", "lustre")
+
+_SCHEMA = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
+CREATE TABLE journal (
+    seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, kind INTEGER NOT NULL, learner INTEGER NOT NULL,
+    impression INTEGER, body BLOB NOT NULL
+);
+CREATE INDEX journal_by_impression ON journal (impression, seq) WHERE impression IS NOT NULL;
+CREATE INDEX journal_of_store ON journal (seq) WHERE learner = 0;
+CREATE TABLE learners (number INTEGER PRIMARY KEY, loop INTEGER NOT NULL, key TEXT NOT NULL, UNIQUE (loop, key));
+CREATE TABLE snapshots (learner INTEGER PRIMARY KEY, seq INTEGER NOT NULL, state BLOB NOT NULL);
+CREATE TABLE bases (learner INTEGER PRIMARY KEY, seq INTEGER NOT NULL, state BLOB NOT NULL);
+CREATE TABLE totals (loop INTEGER PRIMARY KEY, counts BLOB NOT NULL);
+"""
+
+MIGRATIONS: dict[int, str] = {}
+"""What turns a file of one version into one of the next."""
+
+
+class SQLiteStore:
+    """A journal in one file.
+
+    Parameters
+    ----------
+    path
+        Path of the file, which is made if it is not there.
+    read_only
+        Whether to look only, beside a program that writes.
+    """
+
+    def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
+        self.name = str(path)
+        self._path = Path(path)
+        self._read_only = read_only
+        self._lock = threading.RLock()
+        self._claim: IO[bytes] | None = None
+        self._connection: sqlite3.Connection | None = None
+
+    # -- opening and closing -------------------------------------------------------------------------------------
+
+    def open(self) -> Header:
+        """Claim the file, making it if it is not there."""
+        if self._read_only:
+            if not self._path.exists():
+                raise StoreError(f"there is no store {self.name}")
+        else:
+            self._check_place()
+            self._claim = self._claim_file()
+        try:
+            return self._connect()
+        except sqlite3.DatabaseError as error:
+            self.close()
+            raise self._unusable(error) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def _check_place(self) -> None:
+        folder = self._path.parent if str(self._path.parent) else Path(".")
+        if not folder.is_dir():
+            raise StoreError(f"{self.name} cannot be made: there is no folder {folder}")
+        if self._path.is_dir():
+            raise StoreError(f"{self.name} is a folder: name a file in it")
+        target = self._path if self._path.exists() else folder
+        if not os.access(target, os.W_OK) or _read_only_file(target):
+            raise StoreError(f"{self.name} cannot be written: {target} is read-only")
+        disk = _file_system(folder)
+        if disk in NETWORK_DISKS:
+            raise StoreError(
+                f"{self.name} is on a network disk ({disk}), where SQLite cannot keep its promises: "
+                "put it on a local disk, or use postgresql://"
+            )
+
+    def _claim_file(self) -> IO[bytes]:
+        file = open(f"{self.name}-lock", "a+b")  # noqa: SIM115  # held until the store is closed
+        if fcntl is not None:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                file.seek(0)
+                holder = file.read(20).decode(errors="replace") or "another process"
+                file.close()
+                raise StoreError(
+                    f"{self.name} is held by process {holder}: one program at a time writes to an SQLite store. "
+                    "Close it there, or let several programs share a postgresql:// store or `rankloop serve`"
+                ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()).encode())
+        file.flush()
+        return file
+
+    def _connect(self) -> Header:
+        mode = "ro" if self._read_only else "rwc"
+        uri = f"{self._path.absolute().as_uri()}?mode={mode}"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, cached_statements=64)
+        self._connection = connection
+        connection.execute("PRAGMA busy_timeout = 5000")
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        n_tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if application != APPLICATION and (n_tables or application or self._read_only):
+            raise StoreError(f"{self.name} is a database of another program: give rankloop a file of its own")
+        if version > SCHEMA_VERSION:
+            raise StoreError(
+                f"{self.name} was written by a newer rankloop (format {version}, this one reads up to "
+                f"{SCHEMA_VERSION}): upgrade rankloop"
+            )
+        if not self._read_only:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            if not n_tables:
+                self._make()
+            for old in range(version or SCHEMA_VERSION, SCHEMA_VERSION):
+                self._migrate(old)
+        self._check_whole()
+        return self._header()
+
+    def _make(self) -> None:
+        with self._transaction() as connection:
+            for statement in _SCHEMA.split(";"):
+                if statement.strip():
+                    connection.execute(statement)
+            meta = {"store": secrets.token_bytes(4), "secret": secrets.token_bytes(32)}
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+    def _migrate(self, old: int) -> None:
+        with self._transaction() as connection:
+            for statement in MIGRATIONS[old].split(";"):
+                if statement.strip():
+                    connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {old + 1}")
+
+    def _check_whole(self) -> None:
+        """A file that was cut off lacks pages, which SQLite itself would notice only when it needs one."""
+        if self._path.with_name(self._path.name + "-wal").exists() and not self._read_only:
+            self._query("PRAGMA wal_checkpoint(PASSIVE)")
+        pages, size = self._query("PRAGMA page_count")[0][0], self._query("PRAGMA page_size")[0][0]
+        wal = self._path.with_name(self._path.name + "-wal")
+        if self._path.stat().st_size < pages * size and not (wal.exists() and wal.stat().st_size):
+            raise sqlite3.DatabaseError("it has been cut off")
+
+    def _header(self) -> Header:
+        meta = dict(self._query("SELECT name, value FROM meta"))
+        return Header(
+            store=meta["store"],
+            secret=meta["secret"],
+            last=max(self._query("SELECT max(seq) FROM journal")[0][0] or 0, meta.get("trimmed", 0)),
+            last_learner=self._query("SELECT max(number) FROM learners")[0][0] or 0,
+            clean=bool(meta.get("clean", True)),
+            checkpoint=meta.get("checkpoint", 0),
+            cursor=meta.get("cursor", 0),
+            trimmed=meta.get("trimmed", 0),
+        )
+
+    def _unusable(self, error: sqlite3.DatabaseError) -> StoreError:
+        text = str(error)
+        if "locked" in text or "busy" in text:
+            return StoreLost(f"{self.name} is locked by another program: try again later")
+        if "not a database" in text:
+            return StoreError(f"{self.name} is not a database of rankloop: give the path of one, or of a new file")
+        if "readonly" in text or "unable to open" in text:
+            return StoreError(f"{self.name} cannot be opened ({text})")
+        if isinstance(error, sqlite3.OperationalError) and "malformed" not in text:
+            return StoreLost(f"{self.name} did not answer ({text})")
+        return StoreError(f"{self.name} is damaged ({text}): restore it from a backup")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+            if self._claim is not None:
+                self._claim.close()
+                self._claim = None
+
+    # -- writing -------------------------------------------------------------------------------------------------
+
+    def write(self, batch: Batch) -> None:
+        """Write a batch in one transaction and return once it is durable."""
+        with self._transaction() as connection:
+            self._insert(connection, batch)
+
+    def _insert(self, connection: sqlite3.Connection, batch: Batch) -> None:
+        if batch.learners:
+            connection.executemany("INSERT INTO learners VALUES (?, ?, ?)", batch.learners)
+        connection.executemany("INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?)", batch.entries)
+        if batch.snapshots:
+            connection.executemany("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", batch.snapshots)
+        if batch.totals:
+            connection.executemany("INSERT OR REPLACE INTO totals VALUES (?, ?)", batch.totals.items())
+        marks = {"checkpoint": batch.checkpoint, "cursor": batch.cursor, "clean": batch.clean}
+        given = [(name, int(value)) for name, value in marks.items() if value is not None]
+        if given:
+            connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", given)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            connection = self._open_connection()
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException as error:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                if isinstance(error, sqlite3.DatabaseError):
+                    raise self._lost(error) from None
+                raise
+
+    def trim(self, upto: int, bases: Iterable[Snapshot]) -> None:
+        """Remove the entries up to one of them, and keep the states that learners had there."""
+        with self._transaction() as connection:
+            connection.executemany("INSERT OR REPLACE INTO bases VALUES (?, ?, ?)", bases)
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('trimmed', ?)", (upto,))
+            connection.execute("DELETE FROM journal WHERE seq <= ? AND learner <> 0", (upto,))
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def entries(self, after: int, upto: int | None = None, learner: int | None = None) -> Iterator[Entry]:
+        """The entries after one and up to another, in order; of one learner if so asked."""
+        limit = upto if upto is not None else 2**62
+        mine = "" if learner is None else f" AND learner = {int(learner)}"  # in the text, so that 0 finds its index
+        while True:
+            rows = self._query(
+                f"SELECT seq, at, kind, learner, impression, body FROM journal WHERE seq > ? AND seq <= ?{mine} "
+                f"ORDER BY seq LIMIT {ROWS_AT_ONCE}",
+                (after, limit),
+            )
+            yield from map(Entry._make, rows)
+            if len(rows) < ROWS_AT_ONCE:
+                return
+            after = rows[-1][0]
+
+    def entry(self, seq: int) -> Entry | None:
+        """One entry, if it is there."""
+        rows = self._query("SELECT seq, at, kind, learner, impression, body FROM journal WHERE seq = ?", (seq,))
+        return Entry._make(rows[0]) if rows else None
+
+    def of_impressions(self, first: int, last: int) -> Iterable[Entry]:
+        """All later entries about the impressions that began from entry `first` to entry `last`, in order."""
+        rows = self._query(
+            "SELECT seq, at, kind, learner, impression, body FROM journal WHERE impression BETWEEN ? AND ?",
+            (first, last),
+        )
+        return sorted(map(Entry._make, rows))
+
+    def find_learner(self, loop: int, key: str) -> KnownLearner | None:
+        """The learner of a key."""
+        rows = self._query("SELECT number, loop, key FROM learners WHERE loop = ? AND key = ?", (loop, key))
+        return KnownLearner._make(rows[0]) if rows else None
+
+    def learner(self, number: int) -> KnownLearner | None:
+        """A learner by its number."""
+        rows = self._query("SELECT number, loop, key FROM learners WHERE number = ?", (number,))
+        return KnownLearner._make(rows[0]) if rows else None
+
+    def learners(self, loop: int | None = None, after: int = 0, limit: int | None = None) -> Iterator[KnownLearner]:
+        """Learners in the order of their numbers, after one of them."""
+        mine = "" if loop is None else " AND loop = ?"
+        more = () if loop is None else (loop,)
+        left = 2**62 if limit is None else limit
+        while left > 0:
+            wanted = min(left, ROWS_AT_ONCE)
+            rows = self._query(
+                f"SELECT number, loop, key FROM learners WHERE number > ?{mine} ORDER BY number LIMIT {wanted}",
+                (after, *more),
+            )
+            yield from map(KnownLearner._make, rows)
+            if len(rows) < wanted:
+                return
+            after, left = rows[-1][0], left - len(rows)
+
+    def snapshot(self, learner: int) -> Snapshot | None:
+        """The last snapshot of a learner."""
+        return self._state("snapshots", learner)
+
+    def base(self, learner: int) -> Snapshot | None:
+        """A learner's state where the journal begins, if its first entries have been removed."""
+        return self._state("bases", learner)
+
+    def _state(self, table: str, learner: int) -> Snapshot | None:
+        rows = self._query(f"SELECT learner, seq, state FROM {table} WHERE learner = ?", (learner,))
+        return Snapshot._make(rows[0]) if rows else None
+
+    def totals(self) -> Mapping[int, bytes]:
+        """The counts of each loop, as last written."""
+        return dict(self._query("SELECT loop, counts FROM totals"))
+
+    def size(self) -> int:
+        """Bytes that the file takes, with what is about to be moved into it."""
+        parts = (self._path, self._path.with_name(self._path.name + "-wal"))
+        return sum(part.stat().st_size for part in parts if part.exists())
+
+    def _query(self, statement: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        with self._lock:
+            try:
+                return self._open_connection().execute(statement, values).fetchall()
+            except sqlite3.DatabaseError as error:
+                raise self._lost(error) from None
+
+    def _open_connection(self) -> sqlite3.Connection:
+        if self._connection is None:
+            raise StoreError(f"{self.name} is closed")
+        return self._connection
+
+    def _lost(self, error: sqlite3.DatabaseError) -> StoreError:
+        text = str(error)
+        if "full" in text:
+            return StoreLost(f"{self.name} cannot grow: the disk is full")
+        return self._unusable(error)
+
+
+def _read_only_file(path: Path) -> bool:
+    """Whether nobody may write to it; the superuser passes every other test."""
+    return path.is_file() and not path.stat().st_mode & 0o222
+
+
+def _file_system(folder: Path) -> str:
+    """The kind of file system that a folder is on, where Linux tells."""
+    try:
+        mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+    except OSError:
+        return ""
+    place = str(folder.resolve())
+    best, found = "", ""
+    for mount in mounts:
+        point = mount[1].rstrip("/")
+        if (place == point or place.startswith(point + "/")) and len(point) >= len(best):
+            best, found = point, mount[2]
+    return found

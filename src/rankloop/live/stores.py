@@ -1,0 +1,122 @@
+"""What a store must do: keep a journal, and what saves time when it is read again.
+
+`rankloop.live.conformance` holds the checks that every store passes, for stores of your own too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from rankloop.live.entries import Entry
+
+SCHEMA_VERSION = 1
+
+
+class StoreError(Exception):
+    """The store cannot be used, or not now; the message says why and what to do."""
+
+
+class StoreLost(StoreError):
+    """The store did not take a write or answer a question: it may do so later."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a store says of itself when it is opened."""
+
+    store: bytes
+    """Four bytes that tell this store from others."""
+    secret: bytes
+    """Key of the signatures of impression ids."""
+    last: int
+    """Number of the last entry, 0 if there is none."""
+    last_learner: int
+    clean: bool
+    """Whether the last program that wrote here ended as it should."""
+    checkpoint: int
+    """Snapshots cover every entry up to this one."""
+    cursor: int
+    """No impression that began before this entry is still open."""
+    trimmed: int
+    """Entries up to this one have been removed; learners begin at their base."""
+
+
+class KnownLearner(NamedTuple):
+    """A key that has a learner."""
+
+    number: int
+    loop: int
+    key: str
+
+
+class Snapshot(NamedTuple):
+    """A learner's state after entry `seq`."""
+
+    learner: int
+    seq: int
+    state: bytes
+
+
+@dataclass
+class Batch:
+    """What one transaction writes: all of it or nothing."""
+
+    entries: list[Entry] = field(default_factory=list)
+    learners: list[KnownLearner] = field(default_factory=list)
+    snapshots: list[Snapshot] = field(default_factory=list)
+    totals: dict[int, bytes] = field(default_factory=dict)
+    """Counts of each loop, as they are after these entries; 0 stands for the store as a whole."""
+    checkpoint: int | None = None
+    cursor: int | None = None
+    clean: bool | None = None
+
+
+class Store(Protocol):
+    """Where the journal is kept. One program at a time writes; every method may raise StoreLost."""
+
+    name: str
+    """What to call the store in messages: a path or an address, never with a password."""
+
+    def open(self) -> Header:
+        """Claim the store for writing, making it if it is not there."""
+
+    def write(self, batch: Batch) -> None:
+        """Write a batch in one transaction and return once it is durable."""
+
+    def entries(self, after: int, upto: int | None = None, learner: int | None = None) -> Iterator[Entry]:
+        """The entries after one and up to another, in order; of one learner if so asked."""
+
+    def entry(self, seq: int) -> Entry | None:
+        """One entry, if it is there."""
+
+    def of_impressions(self, first: int, last: int) -> Iterable[Entry]:
+        """All later entries about the impressions that began from entry `first` to entry `last`, in order."""
+
+    def find_learner(self, loop: int, key: str) -> KnownLearner | None:
+        """The learner of a key."""
+
+    def learner(self, number: int) -> KnownLearner | None:
+        """A learner by its number."""
+
+    def learners(self, loop: int | None = None, after: int = 0, limit: int | None = None) -> Iterator[KnownLearner]:
+        """Learners in the order of their numbers, after one of them."""
+
+    def snapshot(self, learner: int) -> Snapshot | None:
+        """The last snapshot of a learner."""
+
+    def base(self, learner: int) -> Snapshot | None:
+        """A learner's state where the journal begins, if its first entries have been removed."""
+
+    def totals(self) -> Mapping[int, bytes]:
+        """The counts of each loop, as last written."""
+
+    def trim(self, upto: int, bases: Iterable[Snapshot]) -> None:
+        """Remove the entries up to one of them, and keep the states that learners had there."""
+
+    def size(self) -> int:
+        """Bytes that the store takes."""
+
+    def close(self) -> None:
+        """Let go of the store."""
