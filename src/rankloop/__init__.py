@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from rankloop.files import (
         load,
     )
+    from rankloop.live import (
+        Live,
+    )
     from rankloop.policies import (
         C2UCB,
         DTS,
@@ -92,6 +95,7 @@ _HOME = {
         "hybrid_problems",
     ],
     "rankloop.files": ["load"],
+    "rankloop.live": ["Live"],
     "rankloop.policies": [
         "BatchRank",
         "BubbleRank",
@@ -166,6 +170,7 @@ __all__ = [
     "HybridClippingWarning",
     "HybridProblem",
     "LSBGreedy",
+    "Live",
     "MergeDTS",
     "MergeRUCB",
     "PositionBasedModel",

@@ -15,7 +15,7 @@ from rankloop.live.entries import (
     unpack_closing,
     unpack_json,
 )
-from rankloop.live.learners import DuelLearner, Learner
+from rankloop.live.learner import DuelLearner, Learner
 
 Sessions = list[tuple[int, int]]
 """Numbers of the OPENED entries that began new random numbers, and their seeds."""
@@ -27,16 +27,15 @@ def session_at(sessions: Sessions, seq: int) -> tuple[int, int]:
     return sessions[place - 1] if place else (0, 0)
 
 
-def policy_positions(choice: Choice, positions: int) -> list[int | None]:
+def policy_positions(n_items: int, pinned: Sequence[tuple[int, str]], positions: int) -> list[int | None]:
     """For each position of the page, which item of the policy's list stands there; None for a pinned one."""
-    total = min(positions, len(choice.items) + len(choice.pinned))
-    pinned = {position for position, _ in choice.pinned if position < total}
+    taken = {position for position, _ in pinned if position < positions}
     places: list[int | None] = []
     following = 0
-    for position in range(total):
-        if position in pinned:
+    for position in range(min(positions, n_items + len(taken))):
+        if position in taken:
             places.append(None)
-        elif following < len(choice.items):
+        elif following < n_items:
             places.append(following)
             following += 1
     return places
@@ -47,8 +46,8 @@ def policy_view(
 ) -> tuple[list[int], int | None]:
     """Clicks and how far was seen in terms of the policy's own list, without pinned items and what they pushed out."""
     if not choice.pinned:
-        return list(clicks), seen
-    places = policy_positions(choice, positions)
+        return list(clicks), None if seen is None else min(seen, len(choice.items))
+    places = policy_positions(len(choice.items), choice.pinned, positions)
     own = [place for position in clicks if (place := places[position]) is not None]
     looked = places if seen is None else places[:seen]
     return own, sum(place is not None for place in looked)

@@ -20,7 +20,7 @@ from rankloop.policies.checks import check_whole, is_number
 POLICIES: Mapping[str, tuple[str, ...]] = {
     "evaluate": ("MergeDTS", "MergeRUCB", "DTS", "RMED1", "SelfSparring", "REX3", "RUCB", "Sparring"),
     "rerank": ("BubbleRank", "TopRank", "BatchRank", "CascadeKLUCB", "CascadeUCB1", "RankedEXP3", "FixedRanking"),
-    "follow": ("CascadeSWUCB", "CascadeDUCB", "RankedEXP3", "CascadeKLUCB", "CascadeUCB1", "BatchRank", "TopRank"),
+    "follow": ("CascadeDUCB", "CascadeSWUCB", "RankedEXP3", "CascadeKLUCB", "CascadeUCB1", "BatchRank", "TopRank"),
     "diversify": (
         "CascadeHybrid", "CascadeLinUCB", "CascadeLSB", "CascadeLinUCBFull", "CascadeLSBFull", "CascadeHybridTS",
         "CascadeLinTS", "LSBGreedy", "C2UCB",
@@ -29,13 +29,14 @@ POLICIES: Mapping[str, tuple[str, ...]] = {
 """The policies of each kind of loop; the first is the one to begin with."""
 
 MODES = ("live", "shadow", "off")
-CHANGEABLE = ("mode", "traffic", "paused")
+CHANGEABLE = ("mode", "traffic", "rankers", "paused")
 """What may be changed while a loop runs."""
 
 LONGEST_NAME = 1_024
 LONGEST_LIST = 1_000
 DEFAULT_HORIZON = 1_000_000
-"""For policies that must be told how many lists they will show."""
+NEED_A_HORIZON = ("BatchRank", "TopRank", "CascadeSWUCB")
+"""Policies that must be told how many lists they will show, or whose memory of the last lists would be large."""
 
 _UNITS = {"ms": 0.001, "s": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hour": 3600}
 _UNITS |= {"d": 86_400, "day": 86_400, "week": 604_800}
@@ -100,6 +101,30 @@ def check_names(what: str, values: Any, *, least: int = 1) -> tuple[str, ...]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{what} must name each entry once: {twice!r} is there twice")
     return names
+
+
+def shorten(value: Any) -> str:
+    """A value for a message, which nobody wants to fill the screen."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def size(name: str, value: Any) -> int:
+    """A number of bytes, from a number or a text such as "256 MB".
+
+    >>> size("memory", "256 MB")
+    256000000
+    """
+    match = re.fullmatch(r"\s*([0-9.]+)\s*([kmg]?)b\s*", value.lower()) if isinstance(value, str) else None
+    number: Any = value
+    if match:
+        try:
+            number = float(match[1]) * {"": 1, "k": 1e3, "m": 1e6, "g": 1e9}[match[2]]
+        except ValueError:
+            number = None
+    if not is_number(number) or not 0 < number < float("inf"):
+        raise ValueError(f'{name} must be a size such as "256 MB", not {value!r}')
+    return int(number)
 
 
 def one_of(what: str, value: Any, known: Iterable[str]) -> str:
@@ -227,8 +252,7 @@ class Settings:
             if word not in CHANGEABLE:
                 one_of("setting", word, [f.name for f in fields(self)])
                 raise ValueError(
-                    f"{word} cannot be changed in a running loop, only {', '.join(CHANGEABLE[:2])}: "
-                    "create another loop"
+                    f"{word} cannot be changed in a running loop, only {', '.join(CHANGEABLE[:3])}: create another loop"
                 )
         return replace(self, **given)._checked()
 
@@ -237,8 +261,8 @@ class Settings:
         kind = getattr(policies, self.policy)
         parameters = dict(self.parameters)
         names = inspect.signature(kind.__init__).parameters
-        if "horizon" in names and names["horizon"].default is inspect.Parameter.empty:
-            parameters.setdefault("horizon", DEFAULT_HORIZON)
+        if self.policy in NEED_A_HORIZON and not {"horizon", "delta", "window"} & set(parameters):
+            parameters["horizon"] = DEFAULT_HORIZON
         positions = min(self.positions, n_items)
         if self.kind == "evaluate":
             return kind(n_items, seed=seed, **parameters)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from rankloop.live.entries import Entry
@@ -120,3 +121,21 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of the store."""
+
+
+def open_store(store: str | Path | Store, *, read_only: bool = False) -> Store:
+    """The store that a path or an address names."""
+    if not isinstance(store, str | Path):
+        return store
+    scheme, separator, _ = str(store).partition("://")
+    if not separator:
+        if not str(store):
+            raise ValueError("store must be a path or postgresql://..., not an empty text")
+        from rankloop.live.sqlite import SQLiteStore
+
+        return SQLiteStore(store, read_only=read_only)
+    if scheme not in ("postgresql", "postgres"):
+        raise ValueError(f"store must be a path or postgresql://..., not {scheme}://...")
+    from rankloop.live.postgres import PostgresStore
+
+    return PostgresStore(str(store), read_only=read_only)

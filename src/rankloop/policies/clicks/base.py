@@ -6,7 +6,7 @@ import json
 import math
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -144,6 +144,53 @@ class ClickPolicy(Policy):
         observed = self._check_clicks(clicks, len(items), seen)
         if len(observed):
             learn_once(self.state, items, np.array(ranking.notes, np.float64), observed)
+
+    # -- lists that change ---------------------------------------------------------------------------------------
+
+    def relisted(self, kept: Sequence[int | None], *, n_positions: int | None = None) -> Self:
+        """The policy over another list of items, with what it knows of those that stay.
+
+        Its random numbers continue. What each policy keeps is said in its documentation; one that says nothing begins
+        anew.
+
+        Parameters
+        ----------
+        kept
+            For each item of the new list, in production's order, the number it had before; None for a new item.
+        n_positions
+            Number of items to show; as before, or fewer where there are fewer items, if not given.
+        """
+        positions = min(self.n_positions, len(kept)) if n_positions is None else n_positions
+        given = dict(self.parameters)
+        given.update({"initial": list(range(len(kept)))} if "initial" in given else {"n_items": len(kept)})
+        policy = type(self)(**{**given, "n_positions": positions})
+        policy.identity = self.identity
+        policy.state.rng[:] = self.state.rng
+        old = np.array([-1 if item is None else item for item in kept], np.int64)
+        stays = np.flatnonzero(old >= 0)
+        policy._take_over(self, stays, old[stays])
+        return policy
+
+    def _take_over(self, before: Self, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
+        """Take over what is known of items that had the numbers `old` and now have the numbers `new`."""
+        del before, new, old
+
+    def update_outdated(
+        self, items: Sequence[int | None], notes: Sequence[float], clicks: Sequence[int], seen: int | None = None
+    ) -> bool:
+        """Learn from a list that was shown before the policy was relisted; False if the policy cannot.
+
+        Parameters
+        ----------
+        items
+            What was shown, by the numbers that items have now; None for those that are gone.
+        notes
+            The notes of the list, as they were.
+        clicks, seen
+            What `update` takes.
+        """
+        del items, notes, clicks, seen
+        return False
 
     @property
     def best(self) -> list[int]:

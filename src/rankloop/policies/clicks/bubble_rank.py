@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.kernels import below, choose, inlined, learn, next_word, settled, step
+from rankloop.kernels import below, choose, entry, inlined, learn, next_word, settled, step
+from rankloop.policies.base import learn_once
 from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.clicks.initial import check_initial
@@ -132,6 +133,15 @@ def _improve(state: Any, n: int) -> None:
             _exchange(state, n - 1, q)
     state.counts[UNSORTED] = int(state.counts[N_EXCHANGES] > before)
     _refresh(base, better, state.undecided)
+
+
+@entry
+def _sort(state: Any, n: int) -> None:
+    """Exchange until no neighbours are known to stand in the wrong order."""
+    state.counts[UNSORTED] = 1
+    for _ in range(len(state.base)):  # enough to sort any list; evidence that runs in a circle never would be
+        if state.counts[UNSORTED]:
+            _improve(state, n)
 
 
 @inlined
@@ -263,6 +273,36 @@ class BubbleRank(ClickPolicy):
         if twice or hidden not in rivals or any(note not in (0, 1) for note in exchanged):
             raise self._wrong_notes(ranking)
         return items
+
+    def _take_over(self, before: BubbleRank, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
+        """Keep all evidence about pairs that stay, and the exchanges that it has already decided.
+
+        Today's list is the initial one from now on, and what is known to stand in the wrong order in it is exchanged
+        at once: each such exchange brings it nearer to the best list, so the guarantee speaks of today's list.
+        """
+        state, other = self.state, before.state
+        for mine, theirs in ((state.lead, other.lead), (state.duels, other.duels), (state.better, other.better)):
+            mine[np.ix_(new, new)] = theirs[np.ix_(old, old)]
+        state.counts[[TURN, OBSERVED, HORIZON, EPOCH]] = other.counts[[TURN, OBSERVED, HORIZON, EPOCH]]
+        state.log_inverse_delta[:] = other.log_inverse_delta
+        _sort(state, self.n_positions)
+
+    def update_outdated(
+        self, items: Sequence[int | None], notes: Sequence[float], clicks: Sequence[int], seen: int | None = None
+    ) -> bool:
+        """Learn from the exchanged pairs of an earlier list of which both items are still there."""
+        n_seen = len(items) if seen is None else seen
+        shown, noted = np.zeros(self.n_positions, np.int64), np.zeros(self.n_positions)
+        observed = np.zeros(min(n_seen, self.n_positions), np.uint8)
+        observed[:] = clicks[: len(observed)]
+        for k, item in enumerate(items[: self.n_positions]):
+            shown[k] = 0 if item is None else item
+            paired = k + 1 < min(len(items), self.n_positions) and items[k + 1] is not None
+            if item is not None and paired and k + 1 < len(notes):
+                noted[k] = notes[k]
+        if len(observed):
+            learn_once(self.state, shown, noted, observed)
+        return True
 
     def revert(self) -> None:
         """Go back to the initial list, forget all evidence, and refuse the feedback to lists shown before."""

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rankloop.kernels import choose, compiled, inlined, learn, settled, step
+from rankloop.policies.base import learn_once
 from rankloop.policies.checks import check_flag
 from rankloop.policies.clicks.base import ClickPolicy
-from rankloop.policies.clicks.cascading import Floats, break_ties, highest_means, n_examined, repair_order
+from rankloop.policies.clicks.cascading import (
+    Floats,
+    break_ties,
+    examined_of_outdated,
+    highest_means,
+    n_examined,
+    repair_order,
+    take_over_items,
+)
 
 NEVER_SEEN = 2.0
 """The index of an item without data: above all others."""
@@ -226,6 +236,20 @@ class CascadeKLUCB(ClickPolicy):
             learned=np.zeros(1, np.int64),
             last_click=self.last_click,
         )
+
+    def _take_over(self, before: CascadeKLUCB, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
+        """Keep the clicks and looks of items that stay; new items have none, and so are shown soon."""
+        take_over_items(self.state, before.state, new, old)
+
+    def update_outdated(
+        self, items: Sequence[int | None], notes: Sequence[float], clicks: Sequence[int], seen: int | None = None
+    ) -> bool:
+        """Learn from those items of an earlier list that were examined and are still there."""
+        del notes
+        shown, observed = examined_of_outdated(items, clicks, seen, self.last_click)
+        if len(observed):
+            learn_once(self.state, shown[: self.n_positions], np.zeros(0), observed[: self.n_positions])
+        return True
 
     @property
     def best(self) -> list[int]:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rankloop.kernels import choose, compiled, inlined, learn, settled, step
+from rankloop.policies.base import learn_once
 from rankloop.policies.checks import check_flag, check_positive, check_whole
 from rankloop.policies.clicks.base import ClickPolicy
-from rankloop.policies.clicks.cascading import Floats, highest_means, n_examined, show_largest
+from rankloop.policies.clicks.cascading import (
+    Floats,
+    examined_of_outdated,
+    highest_means,
+    n_examined,
+    show_largest,
+    take_over_items,
+)
 from rankloop.policies.clicks.forgetting import check_schedule
 from rankloop.theory import best_window
 
@@ -219,6 +228,34 @@ class CascadeSWUCB(ClickPolicy):
     def memory(self) -> int:
         """How many lists the window spans now."""
         return int(self.state.counts[WINDOW])
+
+    def _take_over(self, before: CascadeSWUCB, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
+        """Keep the clicks and looks of items that stay; new items have none, and so are shown soon."""
+        take_over_items(self.state, before.state, new, old)
+        self._renumber_ring(before, new, old)
+
+    def _renumber_ring(self, before: CascadeSWUCB, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
+        """Rewrite the lists of the window in today's numbers; items that are gone leave them."""
+        ring, theirs = self.state.ring, before.state.ring
+        number = np.zeros(before.n_items + 1, np.int64)
+        number[old + 1] = new + 1
+        ring[...] = 0
+        for row in np.flatnonzero(theirs[:, 0]):
+            ended = np.flatnonzero(theirs[row] == 0)
+            there = theirs[row, : ended[0] if len(ended) else None]
+            renumbered = np.sign(there) * number[np.abs(there)]
+            renumbered = renumbered[renumbered != 0][: ring.shape[1]]
+            ring[row, : len(renumbered)] = renumbered
+
+    def update_outdated(
+        self, items: Sequence[int | None], notes: Sequence[float], clicks: Sequence[int], seen: int | None = None
+    ) -> bool:
+        """Learn from those items of an earlier list that were examined and are still there."""
+        del notes
+        shown, observed = examined_of_outdated(items, clicks, seen, self.last_click)
+        if len(observed):
+            learn_once(self.state, shown[: self.n_positions], np.zeros(0), observed[: self.n_positions])
+        return True
 
     @property
     def best(self) -> list[int]:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rankloop.kernels import choose, learn, settled, step
+from rankloop.policies.base import learn_once
 from rankloop.policies.checks import check_flag, check_positive
 from rankloop.policies.clicks.base import ClickPolicy
-from rankloop.policies.clicks.cascading import Floats, highest_means, n_examined, show_largest
+from rankloop.policies.clicks.cascading import (
+    Floats,
+    examined_of_outdated,
+    highest_means,
+    n_examined,
+    show_largest,
+    take_over_items,
+)
 
 
 class CascadeUCB1State(NamedTuple):
@@ -118,6 +127,20 @@ class CascadeUCB1(ClickPolicy):
             alpha=self.alpha,
             last_click=self.last_click,
         )
+
+    def _take_over(self, before: CascadeUCB1, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
+        """Keep the clicks and looks of items that stay; new items have none, and so are shown soon."""
+        take_over_items(self.state, before.state, new, old)
+
+    def update_outdated(
+        self, items: Sequence[int | None], notes: Sequence[float], clicks: Sequence[int], seen: int | None = None
+    ) -> bool:
+        """Learn from those items of an earlier list that were examined and are still there."""
+        del notes
+        shown, observed = examined_of_outdated(items, clicks, seen, self.last_click)
+        if len(observed):
+            learn_once(self.state, shown[: self.n_positions], np.zeros(0), observed[: self.n_positions])
+        return True
 
     @property
     def best(self) -> list[int]:

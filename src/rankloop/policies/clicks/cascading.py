@@ -6,6 +6,7 @@ a few comparisons where nothing moved. Only what is shown is kept in order. Ties
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,30 @@ def n_examined(clicks: Any, last_click: bool) -> int:
         if clicks[k]:
             return k + 1
     return n
+
+
+OF_ITEMS = frozenset({"bounds", "clicked", "seen", "mean", "width", "tangent"})
+"""Fields of the cascading policies' states that have one row for each item."""
+
+
+def take_over_items(state: Any, before: Any, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
+    """Take over the statistics of items that stay, and all that is not about single items."""
+    for name, mine in state._asdict().items():
+        theirs = getattr(before, name)
+        if name in OF_ITEMS:
+            mine[new] = theirs[old]
+        elif isinstance(mine, np.ndarray) and name not in ("rng", "order", "ring"):
+            mine[...] = theirs
+
+
+def examined_of_outdated(
+    items: Sequence[int | None], clicks: Sequence[int], seen: int | None, last_click: bool
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """The items of an earlier list that were examined and are still there, with their clicks."""
+    observed = np.array(clicks[: len(items) if seen is None else seen], np.uint8)
+    n = n_examined.py_func(observed, last_click) if len(observed) else 0  # type: ignore[attr-defined]
+    there = [k for k in range(n) if items[k] is not None]
+    return np.array([items[k] for k in there], np.int64), observed[there]
 
 
 def highest_means(clicked: Floats, seen: Floats, n_positions: int) -> list[int]:

@@ -59,6 +59,13 @@ class FixedRanking(ClickPolicy):
         super().__init__(len(self.initial), len(self.initial) if n_positions is None else n_positions, seed)
         self.state = FixedRankingState(self._rng, np.array(self.initial))
 
+    def update_outdated(
+        self, items: Sequence[int | None], notes: Sequence[float], clicks: Sequence[int], seen: int | None = None
+    ) -> bool:
+        """There is nothing to learn."""
+        del items, notes, clicks, seen
+        return True
+
     @property
     def best(self) -> list[int]:
         """The list it shows."""

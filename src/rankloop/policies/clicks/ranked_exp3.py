@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rankloop.kernels import below, choose, compiled, inlined, learn, settled, step, uniform
+from rankloop.policies.base import learn_once
 from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 
@@ -185,6 +187,30 @@ class RankedEXP3(ClickPolicy):
             if probability and not 0.999 * gamma / self.n_items < probability < 1.001:
                 raise self._wrong_notes(ranking)
         return items
+
+    def _take_over(self, before: RankedEXP3, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
+        """Keep the weights of items that stay, position by position; a new item begins with the mean weight there."""
+        weights, theirs = self.state.weights, before.state.weights
+        leaves, their_leaves = weights.shape[1] // 2, theirs.shape[1] // 2
+        for k in range(min(len(weights), len(theirs))):
+            known = theirs[k, their_leaves : their_leaves + before.n_items]
+            weights[k, leaves : leaves + self.n_items] = known.mean()
+            weights[k, leaves + new] = known[old]
+            for node in range(leaves - 1, 0, -1):
+                weights[k, node] = weights[k, 2 * node] + weights[k, 2 * node + 1]
+        self.state.observed[:] = before.state.observed
+
+    def update_outdated(
+        self, items: Sequence[int | None], notes: Sequence[float], clicks: Sequence[int], seen: int | None = None
+    ) -> bool:
+        """Learn at the positions whose items are still there."""
+        n = min(len(items), self.n_positions)
+        shown = np.array([0 if item is None else item for item in items[:n]], np.int64)
+        noted = np.array([0.0 if item is None else note for item, note in zip(items, notes, strict=True)][:n])
+        observed = np.array(clicks[: n if seen is None else min(n, seen)], np.uint8)
+        if len(observed):
+            learn_once(self.state, shown, noted, observed)
+        return True
 
     @property
     def best(self) -> list[int]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.kernels import below, choose, compiled, inlined, learn, settled, step
+from rankloop.kernels import below, choose, compiled, entry, inlined, learn, settled, step
 from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 
@@ -154,6 +155,21 @@ def _arrange(better: Any, block: Any, order: Any, end: Any, noted: Any) -> None:
         noted[n_positions + word] = members
 
 
+@entry
+def _arrange_anew(state: Any, n: int) -> None:
+    """Lay out the blocks that the decided pairs make."""
+    _arrange(state.better, state.block, state.order, state.end, state.noted)
+    state.n_open[0] = 0
+    for k in range(n):
+        state.n_open[0] += int(state.end[k] > k + 1)
+
+
+@entry
+def _count_one(state: Any, i: int, j: int) -> bool:
+    """Count that i was clicked and j was not."""
+    return _count_win(state.wins, state.needed, state.better, state.scale, i, j)
+
+
 @step(settled, TopRankState)
 def _settled(state: Any) -> Any:
     return state.n_open[0] == 0
@@ -246,6 +262,31 @@ class TopRank(ClickPolicy):
         if not in_order or not whole:
             raise self._wrong_notes(ranking)
         return items
+
+    def _take_over(self, before: TopRank, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
+        """Keep the wins of pairs that stay, and what they have decided; a new item joins the first block."""
+        state, other = self.state, before.state
+        for mine, theirs in ((state.wins, other.wins), (state.needed, other.needed), (state.better, other.better)):
+            mine[np.ix_(new, new)] = theirs[np.ix_(old, old)]
+        _arrange_anew(state, self.n_positions)
+
+    def update_outdated(
+        self, items: Sequence[int | None], notes: Sequence[float], clicks: Sequence[int], seen: int | None = None
+    ) -> bool:
+        """Learn from the pairs of an earlier list, within its blocks, of which both items are still there.
+
+        Hidden items of its last block are not counted: their numbers have changed.
+        """
+        observed = clicks[: len(items) if seen is None else seen]
+        changed = False
+        for k, item in enumerate(items[: len(observed)]):
+            for m, other in enumerate(items[: len(observed)]):
+                together = notes[k] == notes[m] and clicks[k] and not clicks[m]
+                if together and item is not None and other is not None:
+                    changed |= _count_one(self.state, item, other)
+        if changed:
+            _arrange_anew(self.state, self.n_positions)
+        return True
 
     @property
     def blocks(self) -> list[list[int]]:

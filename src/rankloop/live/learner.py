@@ -35,12 +35,14 @@ class Learner:
 
     kind = ""
 
-    def __init__(self, number: int, key: str, settings: Settings, seed: int | None) -> None:
-        self.number, self.key, self.settings, self.seed = number, key, settings, seed
+    def __init__(self, number: int, loop: int, key: str, settings: Settings, seed: int | None) -> None:
+        self.number, self.loop, self.key, self.settings, self.seed = number, loop, key, settings, seed
         self.lock: Any = threading.RLock()
         self.version = 0
         """Number of the LIST entry that the current list comes from; 0 before the first."""
         self.names: tuple[str, ...] = ()
+        self.rows: tuple[int, ...] = ()
+        """Where the items of the list stand in the loop's catalogue, if it has one."""
         self.policy: Any = None
         self.applied = 0
         """Number of the last entry that changed this learner."""
@@ -50,6 +52,8 @@ class Learner:
         """Lists that were shown before this entry are not learned from."""
         self.session = 0
         """Number of the OPENED entry whose random numbers it uses; 0 for those of its seed."""
+        self.counted = 0
+        """Bytes that it has been counted with."""
         self.gone = False
         """Whether it has been packed away, so that whoever still holds it must ask for it again."""
 
@@ -68,6 +72,10 @@ class Learner:
 
         `names` is the list that the choice's items are counted in.
         """
+        raise NotImplementedError
+
+    def best(self) -> list[str]:
+        """What looks best now, with nothing shown for the sake of learning."""
         raise NotImplementedError
 
     def reseed(self, session: int, seed: int) -> None:
@@ -152,8 +160,8 @@ class ListLearner(Learner):
 
     kind = "list"
 
-    def __init__(self, number: int, key: str, settings: Settings, seed: int | None) -> None:
-        super().__init__(number, key, settings, seed)
+    def __init__(self, number: int, loop: int, key: str, settings: Settings, seed: int | None) -> None:
+        super().__init__(number, loop, key, settings, seed)
         self._items: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self._notes: npt.NDArray[np.float64] = np.zeros(0)
 
@@ -260,6 +268,14 @@ class Catalogue:
         self.row.update({name: first + i for i, name in enumerate(names)})
         self.edition = edition
 
+    def check(self, loop: str, names: Sequence[str]) -> None:
+        """Refuse items whose features are not known."""
+        for name in names:
+            if name not in self.row:
+                raise ValueError(
+                    f"item {name!r} is not in the catalogue of loop {loop!r}: give its features to put_items first"
+                )
+
     def policy(self) -> Any:
         """A policy over all items that knows nothing; learners share its catalogue."""
         if self._policy is None:
@@ -273,11 +289,12 @@ class FeatureLearner(Learner):
 
     kind = "features"
 
-    def __init__(self, number: int, key: str, settings: Settings, seed: int | None, catalogue: Catalogue) -> None:
-        super().__init__(number, key, settings, seed)
+    def __init__(
+        self, number: int, loop: int, key: str, settings: Settings, seed: int | None, catalogue: Catalogue
+    ) -> None:
+        super().__init__(number, loop, key, settings, seed)
         self.catalogue = catalogue
         self.lock = catalogue.lock  # learners of one loop share what they compute with
-        self.rows: tuple[int, ...] = ()
         self._edition = -1
 
     def relist(self, version: int, names: Sequence[str], rows: Sequence[int] = ()) -> None:
@@ -338,10 +355,16 @@ class FeatureLearner(Learner):
 
 
 def new_learner(
-    number: int, key: str, settings: Settings, seed: int | None, catalogue: Catalogue | None
+    number: int, loop: int, key: str, settings: Settings, seed: int | None, catalogue: Catalogue | None
 ) -> Learner:
     """A learner of the kind that a loop's settings ask for."""
     if catalogue is not None:
-        return FeatureLearner(number, key, settings, seed, catalogue)
+        return FeatureLearner(number, loop, key, settings, seed, catalogue)
     kind = DuelLearner if settings.kind == "evaluate" else ListLearner
-    return kind(number, key, settings, seed)
+    return kind(number, loop, key, settings, seed)
+
+
+def names_in(state: bytes, version: int) -> tuple[str, ...]:
+    """The names in a packed learner, if they are those of this version."""
+    values = json.loads(zlib.decompress(state).partition(b"\n")[0])
+    return tuple(values["names"]) if values["version"] == version else ()

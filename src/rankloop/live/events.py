@@ -1,0 +1,49 @@
+"""Events as clients send them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rankloop.live.entries import CLICK, SEEN, SHOWN, Event
+from rankloop.live.settings import check_name, one_of
+
+FIELDS = ("impression", "item", "type", "id", "at", "seen")
+MOST_SEEN = 65_535
+
+
+def check_event(given: Mapping[str, Any]) -> tuple[Any, str | None, list[Event]]:
+    """The impression, the item and what an event tells, which may be a click and how far the list was seen.
+
+    >>> check_event({"impression": "abc", "item": "sku-2", "seen": 4})
+    ('abc', 'sku-2', [Event(action=0, value=0, at=0, type='click', id=''), Event(action=1, value=4, at=0, type='seen', id='')])
+    """
+    if not isinstance(given, Mapping):
+        raise ValueError(f"an event is an object with an impression and an item, not {given!r}")
+    for word in given:
+        one_of("field of an event", word, FIELDS)
+    type_, item, seen = given.get("type", "click"), given.get("item"), given.get("seen")
+    check_name("type", type_)
+    id_ = given.get("id") or ""
+    if id_:
+        check_name("id", id_)
+    at = _milliseconds(given.get("at"))
+    events = []
+    if type_ == "shown":
+        events.append(Event(SHOWN, 0, at, type_, id_))
+    elif type_ != "seen" and (item is not None or seen is None):
+        check_name("item", item)
+        events.append(Event(CLICK, 0, at, type_, id_))
+    if type_ == "seen" or seen is not None:
+        if isinstance(seen, bool) or not isinstance(seen, int) or not 0 <= seen <= MOST_SEEN:
+            raise ValueError(f"seen must be a whole number of at least 0, not {seen!r}")
+        events.append(Event(SEEN, seen, at, "seen", id_))
+    return given.get("impression"), item, events
+
+
+def _milliseconds(at: Any) -> int:
+    if at is None:
+        return 0
+    if isinstance(at, bool) or not isinstance(at, int | float) or not abs(at) < 1e11:
+        raise ValueError(f"at must be a time in seconds, not {at!r}")
+    return int(at * 1000)
