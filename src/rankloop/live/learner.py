@@ -166,7 +166,7 @@ class ListLearner(Learner):
         self._notes: npt.NDArray[np.float64] = np.zeros(0)
 
     def relist(self, version: int, names: Sequence[str], rows: Sequence[int] = ()) -> None:
-        """Take another production list; items that stay keep their evidence, new ones stand where production put them."""
+        """Take another production list: items that stay keep their evidence, new ones stand where they were put."""
         place = {name: i for i, name in enumerate(self.names)}
         self.version, self.names = version, tuple(names)
         if self.policy is None:

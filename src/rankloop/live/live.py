@@ -287,9 +287,10 @@ class Live:
         check_name("key", key)
         if user is not None:
             check_name("user", user)
+        pins: Pins = ()
         warm = self._learners.warm(target, key)
         if warm is not None and not pinned and list(warm.names) == items:
-            names, pins = warm.names, ()
+            names = warm.names
         else:
             names, pins = check_pinned(check_names("items", items), pinned)
             if target.catalogue is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import replace
 
 from rankloop.interleaving import Interleaver
@@ -99,7 +99,7 @@ class Loops:
         self.strange = {"unknown": 0, "foreign": 0}
         """Events that belong to no loop that could be told."""
 
-    def __iter__(self) -> Iterable[Loop]:  # type: ignore[override]
+    def __iter__(self) -> Iterator[Loop]:
         return iter(list(self.by_number.values()))
 
     def add(self, name: str, settings: Settings) -> Loop:

@@ -63,8 +63,8 @@ def apply(
     """Let one entry happen to a learner, as it happened then; the choice that comes out of it, if it is one."""
     made = None
     if entry.kind == Kind.LIST:
-        names, rows = unpack_list(entry.body)
-        learner.relist(entry.seq, names, rows)
+        listed, rows = unpack_list(entry.body)
+        learner.relist(entry.seq, listed, rows)
     elif entry.kind == Kind.CHOICE:
         choice = unpack_choice(entry.body)
         if choice.arm not in (Arm.POLICY, Arm.SHADOW):

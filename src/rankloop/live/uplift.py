@@ -1,8 +1,9 @@
 """Does the loop help? The difference in click rate between its users and a holdout, with an interval for daily looks.
 
-Users fall into buckets by a hash, and buckets into holdout and loop. Users differ, and their clicks depend on each other,
-but buckets do not: the standard error of the difference is that between buckets. The interval is an asymptotic confidence
-sequence, which may be looked at after every impression: the chance that it ever excludes the truth is at most alpha.
+Users fall into buckets by a hash, and buckets into holdout and loop. The clicks of one user depend on each other, those
+of different buckets do not: so the standard error of the difference is that between buckets. The interval is an
+asymptotic confidence sequence, which may be looked at after every impression: the chance that it ever excludes the
+truth is at most alpha.
 """
 
 from __future__ import annotations
@@ -84,7 +85,8 @@ class Comparison:
     def uplift(self, alpha: float = 0.05) -> Uplift:
         """The difference so far."""
         arms = (slice(self.boundary, None), slice(0, self.boundary))
-        rates, squares, heard, counts = [], [], [], []
+        rates: list[float | None] = []
+        squares, heard, counts = [], [], []
         for arm in arms:
             n, c = self.shown[arm].astype(np.float64), self.clicked[arm].astype(np.float64)
             total = n.sum()
