@@ -15,8 +15,9 @@ MOST_SEEN = 65_535
 def check_event(given: Mapping[str, Any]) -> tuple[Any, str | None, list[Event]]:
     """The impression, the item and what an event tells, which may be a click and how far the list was seen.
 
-    >>> check_event({"impression": "abc", "item": "sku-2", "seen": 4})
-    ('abc', 'sku-2', [Event(action=0, value=0, at=0, type='click', id=''), Event(action=1, value=4, at=0, type='seen', id='')])
+    >>> impression, item, (click, seen) = check_event({"impression": "abc", "item": "sku-2", "seen": 4})
+    >>> impression, item, click.type, seen.value
+    ('abc', 'sku-2', 'click', 4)
     """
     if not isinstance(given, Mapping):
         raise ValueError(f"an event is an object with an impression and an item, not {given!r}")

@@ -1,7 +1,8 @@
 """Impressions: open while their windows last, joined with their events, then closed and learned from, once.
 
-An impression is in memory from when it is handed out. After a restart it comes back when an event asks for it, or with the
-others that the last program left open, a few at a time; and one that a crash kept from the journal comes back by its id.
+An impression is in memory from when it is handed out. After a restart it comes back when an event asks for it, or with
+the others that the last program left open, a few at a time; and one that a crash kept from the journal comes back by
+its id.
 """
 
 from __future__ import annotations

@@ -167,6 +167,7 @@ class ListLearner(Learner):
 
     def relist(self, version: int, names: Sequence[str], rows: Sequence[int] = ()) -> None:
         """Take another production list: items that stay keep their evidence, new ones stand where they were put."""
+        del rows
         place = {name: i for i, name in enumerate(self.names)}
         self.version, self.names = version, tuple(names)
         if self.policy is None:
@@ -211,6 +212,7 @@ class DuelLearner(Learner):
 
     def relist(self, version: int, names: Sequence[str], rows: Sequence[int] = ()) -> None:
         """Take another set of rankers: some may have joined, others left."""
+        del rows
         place = {name: i for i, name in enumerate(self.names)}
         self.version, self.names = version, tuple(names)
         if self.policy is None:
@@ -329,6 +331,7 @@ class FeatureLearner(Learner):
 
     def learn(self, choice: Choice, names: Sequence[str], clicks: Sequence[int], seen: int | None) -> bool:
         """Learn from the clicks on a list of this learner; its rows are in the notes, whatever the list is now."""
+        del names
         policy = self._up_to_date()
         clicked = [0] * len(choice.items)
         for position in clicks:

@@ -494,7 +494,7 @@ class Live:
         return fate
 
     def events(self, batch: Iterable[Mapping[str, Any]]) -> list[str]:
-        """Tell of many events at once, each an object with `impression`, `item` and, if known, `type`, `id`, `at`, `seen`.
+        """Tell of many events at once, objects with `impression`, `item` and, if known, `type`, `id`, `at`, `seen`.
 
         What became of each comes back in the same order. All that was accepted has been written for good when the call
         returns; an event that makes no sense gets "invalid: " and the reason, and does not keep the others back.
