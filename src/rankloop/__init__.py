@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         load,
     )
     from rankloop.live import (
+        AsyncLive,
         Live,
     )
     from rankloop.policies import (
@@ -95,7 +96,7 @@ _HOME = {
         "hybrid_problems",
     ],
     "rankloop.files": ["load"],
-    "rankloop.live": ["Live"],
+    "rankloop.live": ["AsyncLive", "Live"],
     "rankloop.policies": [
         "BatchRank",
         "BubbleRank",
@@ -141,6 +142,7 @@ __all__ = [
     "REX3",
     "RMED1",
     "RUCB",
+    "AsyncLive",
     "BatchRank",
     "BubbleRank",
     "CascadeDUCB",

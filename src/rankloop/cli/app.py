@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from rankloop import __version__
-from rankloop.cli import advise, bounds, clicks
+from rankloop.cli import advise, bounds, clicks, live
 from rankloop.cli.demo import demo
 from rankloop.cli.diversify import diversify
 from rankloop.cli.drift import drift
@@ -98,3 +98,4 @@ for command in (duel, rerank, drift, diversify, preferences, policies, experimen
 app.add_typer(clicks.app, name="clicks")
 app.add_typer(bounds.app, name="bounds")
 app.add_typer(advise.app, name="advise")
+app.add_typer(live.app, name="live")

@@ -22,9 +22,14 @@ def console() -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_OF_FILES)
 
 
+def new_table(title: str) -> Table:
+    """A table in the house's style."""
+    return Table(title=escape(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+
+
 def print_results(results: Iterable[Result], title: str) -> None:
     """The table of results, the least regret first."""
-    table = Table(title=escape(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = new_table(title)
     found = rows(results)
     for heading in headings(found):
         table.add_column(heading, justify="left" if heading == "policy" else "right", overflow="fold")

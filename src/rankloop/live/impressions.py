@@ -94,6 +94,8 @@ class Impressions:
         self._store = journal.store
         self._secret = journal.header.secret
         self._open: dict[int, Impression] = {}
+        self.trimmed = journal.header.trimmed
+        """Entries up to this one have been removed."""
         self._unloaded = (journal.header.cursor, journal.header.last)
         """Impressions that began after the first and up to the second may be open without being in memory."""
 
@@ -122,7 +124,7 @@ class Impressions:
             later = list(self._store.of_impressions(ticket.seq, ticket.seq))
             if any(entry.kind == Kind.CLOSE for entry in later):
                 return None, "late"
-            if begun is None and ticket.seq <= self._journal.header.trimmed:
+            if begun is None and ticket.seq <= self.trimmed:
                 return None, "expired"
             impression = self._reopen(ticket, loop, later)
             if begun is None and not any(entry.kind == Kind.RECOVERED for entry in later):

@@ -365,9 +365,3 @@ def new_learner(
         return FeatureLearner(number, loop, key, settings, seed, catalogue)
     kind = DuelLearner if settings.kind == "evaluate" else ListLearner
     return kind(number, loop, key, settings, seed)
-
-
-def names_in(state: bytes, version: int) -> tuple[str, ...]:
-    """The names in a packed learner, if they are those of this version."""
-    values = json.loads(zlib.decompress(state).partition(b"\n")[0])
-    return tuple(values["names"]) if values["version"] == version else ()

@@ -31,15 +31,19 @@ from rankloop.live.entries import (
     unpack_closing,
 )
 from rankloop.live.events import check_event
+from rankloop.live.explain import LiveExplanation, explain
+from rankloop.live.export import export
 from rankloop.live.impressions import Impression, Impressions
 from rankloop.live.journal import Journal
 from rankloop.live.learner import Learner
 from rankloop.live.loops import Loop, Loops
 from rankloop.live.pages import Pins, check_pinned, page_of
+from rankloop.live.replaying import Replay
 from rankloop.live.settings import Settings, check_name, check_names, duration, one_of, read_config, shorten, size
 from rankloop.live.shown import LiveDuel, Shown
 from rankloop.live.stores import Snapshot, Store, StoreError, StoreLost, open_store
 from rankloop.live.tokens import Foreign, Signer, Ticket, Unknown
+from rankloop.live.verify import Verification, Verifier
 from rankloop.live.warm import WarmLearners
 
 logger = logging.getLogger("rankloop.live")
@@ -50,6 +54,8 @@ LOOK_EVERY = 0.02
 """Seconds between two looks of the background thread."""
 CHECKPOINT_EVERY = 20_000
 """Entries between checkpoints: what must be replayed, at most, after a crash."""
+TRIM_EVERY = 3_600_000
+"""Milliseconds between two looks for entries that are too old to keep."""
 CLOSED_AT_ONCE = 16
 """Impressions whose windows have passed that one call closes on the way."""
 
@@ -74,6 +80,8 @@ class Live:
         How long the journal is kept, such as `"90 days"`; for ever if not given.
     background
         Whether a thread writes, closes windows and packs learners between calls; without it, `attend` does.
+    read_only
+        Whether to look only, beside a program that writes: at what it has written so far.
 
     Examples
     --------
@@ -97,6 +105,7 @@ class Live:
         memory: str | int = "256 MB",
         keep: Any = None,
         background: bool = True,
+        read_only: bool = False,
     ) -> None:
         declared = {} if config is None else read_config(config)
         told = {"memory": memory, "keep": keep, **declared.get("live", {})}
@@ -106,8 +115,9 @@ class Live:
         room = size("memory", told["memory"])
         checked = {name: Settings.checked(**loop) for name, loop in declared.get("loops", {}).items()}
         self._closed = self._forked = False
+        self._read_only = read_only
         self._loops = Loops()
-        self._store = open_store(store)
+        self._store = open_store(store, read_only=read_only)
         self._journal = Journal(self._store, clock, self._loops.totals)
         try:
             self._signer = Signer(self._journal.header.store, self._journal.header.secret)
@@ -125,7 +135,7 @@ class Live:
         mine = weakref.ref(self)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=lambda: _mark_forked(mine))
-        if background:
+        if background and not read_only:
             self._thread = threading.Thread(target=_attend, args=(mine, self._wake), daemon=True, name="rankloop")
             self._thread.start()
 
@@ -143,6 +153,7 @@ class Live:
             if packed is not None:
                 loop.comparison.unpack(zlib.decompress(packed.state))
         self._checkpoint = header.checkpoint
+        self._looked_at = 0
         for entry in self._store.entries(header.checkpoint):
             if entry.learner:
                 self._learners.tail.setdefault(entry.learner, []).append(entry)
@@ -151,6 +162,8 @@ class Live:
             for entry in entries:
                 if entry.kind == Kind.CLOSE and entry.seq > covered[loop.number]:
                     loop.compare(unpack_closing(entry.body))
+        if self._read_only:
+            return
         opened: dict[str, int] = {}
         if header.last and not header.clean:
             self._journal.leave_gap()
@@ -171,7 +184,8 @@ class Live:
         if self._forked:
             return
         try:
-            self._write_checkpoint(clean=True)
+            if not self._read_only:
+                self._write_checkpoint(clean=True)
         finally:
             self._store.close()
 
@@ -182,6 +196,11 @@ class Live:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _check_writable(self) -> None:
+        self._check_usable()
+        if self._read_only:
+            raise StoreError(f"{self._store.name} was opened to look only: nothing can be changed or shown from here")
 
     def _check_usable(self) -> None:
         if self._forked:
@@ -200,7 +219,7 @@ class Live:
         The settings are those of `rankloop.live.Settings`, and all have defaults; parameters of the policy may stand
         among them.
         """
-        self._check_usable()
+        self._check_writable()
         self._create(loop, Settings.checked(kind=kind, **settings))
         self._journal.commit(self._journal.seq)
 
@@ -216,7 +235,7 @@ class Live:
 
     def change(self, loop: str, **settings: Any) -> None:
         """Change the mode, the share of traffic or the rankers of a running loop."""
-        self._check_usable()
+        self._check_writable()
         target = self._loops.named(loop)
         with self._journal.writing:
             target.take(target.settings.changed(**settings))
@@ -241,7 +260,7 @@ class Live:
 
         Each item has `relevance`, a list of numbers, and `topics`, how much of each topic it covers, from 0 to 1.
         """
-        self._check_usable()
+        self._check_writable()
         target = self._loops.named(loop, "diversify")
         assert target.catalogue is not None
         names, relevance, topics = check_items_with_features(target.settings, items)
@@ -282,7 +301,7 @@ class Live:
         deferred
             Whether the list is prepared only: it counts once `shown` is called.
         """
-        self._check_usable()
+        self._check_writable()
         target = self._loops.named(loop, "rerank", "follow", "diversify")
         check_name("key", key)
         if user is not None:
@@ -370,7 +389,7 @@ class Live:
 
     def duel(self, loop: str, key: str = "", *, user: str | None = None) -> LiveDuel:
         """The two rankers to run for the next user; give their lists to `interleave`."""
-        self._check_usable()
+        self._check_writable()
         target = self._loops.named(loop, "evaluate")
         if key:
             check_name("key", key)
@@ -407,7 +426,7 @@ class Live:
         positions
             Number of items to show; as the loop's settings say if not given.
         """
-        self._check_usable()
+        self._check_writable()
         try:
             ticket = self._signer.read(duel)
         except (Unknown, Foreign):
@@ -480,7 +499,7 @@ class Live:
             Id of the event, if it has one.
         """
         given = {"impression": impression, "item": item, "seen": seen, "at": at, "id": event}
-        self._check_usable()
+        self._check_writable()
         fate = self._take_all(given)
         self._journal.commit(self._journal.seq)
         return fate
@@ -488,7 +507,7 @@ class Live:
     def seen(self, impression: str, positions: int) -> str:
         """Tell that the first positions of an impression came into view, and no more; the largest number counts."""
         given = {"impression": impression, "type": "seen", "seen": positions}
-        self._check_usable()
+        self._check_writable()
         fate = self._take_all(given)
         self._journal.commit(self._journal.seq)
         return fate
@@ -499,7 +518,7 @@ class Live:
         What became of each comes back in the same order. All that was accepted has been written for good when the call
         returns; an event that makes no sense gets "invalid: " and the reason, and does not keep the others back.
         """
-        self._check_usable()
+        self._check_writable()
         fates = []
         for given in batch:
             try:
@@ -510,7 +529,7 @@ class Live:
         return fates
 
     def _one(self, impression: str, event: Event) -> str:
-        self._check_usable()
+        self._check_writable()
         fate = self._take(impression, event, None)
         self._journal.commit(self._journal.seq)
         return fate
@@ -598,7 +617,7 @@ class Live:
 
     def finish(self, impression: str, *, seen: int | None = None) -> str:
         """Close an impression before its window has passed, and learn from it now."""
-        self._check_usable()
+        self._check_writable()
         if seen is not None:
             self.seen(impression, seen)
         try:
@@ -622,7 +641,8 @@ class Live:
         if loop is None:
             return {name: self.status(name) for name in self._loops.by_name}
         target = self._loops.named(loop)
-        self._impressions.close_due()
+        if not self._read_only:
+            self._impressions.close_due()
         settings = target.settings
         with self._journal.lock:
             counts = dict(target.counts)
@@ -671,6 +691,7 @@ class Live:
 
     def revert(self, loop: str, key: str) -> None:
         """Set a key back to production's list, and forget all evidence; lists shown before are not learned from."""
+        self._check_writable()
         target = self._asked_for(loop, key)
         with self._learners.hold(target, key) as learner:
             seq = self._journal.add(Kind.REVERT, learner.number, None, b"")
@@ -688,17 +709,81 @@ class Live:
             raise ValueError(f"loop {loop!r} has not been asked for {shorten(key)} yet: it has nothing to say of it")
         return target
 
+    def verify(self, progress: Callable[[int], None] | None = None) -> Verification:
+        """Replay the journal: derive every list and every learned state anew, and compare.
+
+        Lists go on being served meanwhile; what happens after the call began is left for the next one.
+        """
+        self._check_usable()
+        with self._journal.writing:
+            self._journal.flush()
+            upto = self._journal.durable
+            states = self._learners.states()
+        return Verifier(self._store, self._impressions.trimmed, upto, states).run(progress)
+
+    def explain(self, impression: str) -> LiveExplanation:
+        """Why this list: who decided, what was exchanged, the evidence at that moment, what was learned from it."""
+        self._check_usable()
+        try:
+            ticket = self._signer.read(impression)
+        except (Unknown, Foreign):
+            raise ValueError(f"there is no impression {shorten(impression)} here: give an id of this store") from None
+        self._journal.flush()
+        return explain(self._store, self._impressions.trimmed, self._journal.durable, ticket)
+
+    def export(self, path: str | Path, progress: Callable[[int], None] | None = None) -> int:
+        """Write the whole journal to a file, `.jsonl` or `.parquet`; the number of rows."""
+        self._check_usable()
+        self._journal.flush()
+        return export(self._store, path, self._journal.durable, progress)
+
     # -- looking after itself ------------------------------------------------------------------------------------
 
     def attend(self) -> None:
         """Write, close windows and pack learners, as the background thread does between calls."""
-        self._check_usable()
+        self._check_writable()
         self._journal.flush()
         self._impressions.load_some()
         self._impressions.close_due(1000)
         self._learners.pack_away()
         if self._journal.durable - self._checkpoint > CHECKPOINT_EVERY:
             self._write_checkpoint()
+        if self._keep is not None and self._journal.now() - self._looked_at > TRIM_EVERY:
+            self._looked_at = self._journal.now()
+            self.trim()
+
+    def trim(self) -> int:
+        """Remove entries that are older than the journal is kept; the number of the last one removed.
+
+        Learners are replayed up to there first, so that the journal that is left can still be verified whole.
+        """
+        self._check_writable()
+        trimmed = self._impressions.trimmed
+        if self._keep is None:
+            return trimmed
+        kept = max(round(self._keep * 1000), *(2 * loop.window for loop in self._loops), 0)
+        with self._journal.writing:
+            self._journal.flush()
+            upto = self._last_before(self._journal.now() - kept)
+            if upto > trimmed:
+                replay = Replay(self._store, trimmed, upto)
+                for _ in replay:
+                    pass
+                self._store.trim(upto, replay.bases())
+                self._impressions.trimmed = upto
+        return self._impressions.trimmed
+
+    def _last_before(self, moment: int) -> int:
+        """The last entry that may be removed: older than a moment, and covered by snapshots."""
+        low, high = self._impressions.trimmed, min(self._checkpoint, self._journal.durable)
+        while low < high:  # times never fall from one entry to the next
+            middle = (low + high + 1) // 2
+            following = next(self._store.entries(middle - 1, high), None)
+            if following is None or following.at >= moment:
+                high = middle - 1
+            else:
+                low = following.seq
+        return low
 
     def _write_checkpoint(self, *, clean: bool = False) -> None:
         """Write all learners that have changed, so that a later start need not replay what happened until now."""

@@ -9,9 +9,10 @@ from types import TracebackType
 
 from rankloop.live.entries import Choice, Entry, Kind, pack_json
 from rankloop.live.journal import Journal
-from rankloop.live.learner import Learner, names_in, new_learner
+from rankloop.live.learner import Learner, new_learner
 from rankloop.live.loops import Loop, Loops
 from rankloop.live.replay import apply, choice_in, unpack_list
+from rankloop.live.replaying import split_base
 from rankloop.live.stores import KnownLearner, Snapshot, StoreError
 
 PACKED_AT_ONCE = 100
@@ -121,9 +122,13 @@ class WarmLearners:
         """A learner as it was: its last snapshot, and what has happened since."""
         number = known.number
         learner = new_learner(number, loop.number, known.key, loop.settings, None, loop.catalogue)
-        snapshot = self._store.snapshot(number) or self._store.base(number)
+        snapshot, base = self._store.snapshot(number), None
+        if snapshot is None:
+            base = self._store.base(number)
         if snapshot is not None:
             learner.unpack(snapshot.state)
+        elif base is not None:
+            learner.unpack(split_base(base.state)[0])
         since: Iterable[Entry] = self.tail.get(number, ())
         if number in self._rebuild:
             self._journal.flush()
@@ -137,10 +142,8 @@ class WarmLearners:
 
     def choice_of(self, impression: int) -> Choice:
         """The choice that began an impression."""
-        entry = self._store.entry(impression)
-        if entry is None:
-            later = self._store.of_impressions(impression, impression)
-            entry = next(entry for entry in later if entry.kind == Kind.RECOVERED)
+        later = self._store.of_impressions(impression, impression)
+        entry = self._store.entry(impression) or next(e for e in later if e.kind == Kind.RECOVERED)
         return choice_in(entry)
 
     def names_of(self, version: int, learner: int) -> tuple[str, ...]:
@@ -148,14 +151,17 @@ class WarmLearners:
         names = self._lists.get(version)
         if names is None:
             entry = self._store.entry(version)
-            if entry is not None:
-                names = tuple(unpack_list(entry.body)[0])
-            else:
-                packed = [self._store.snapshot(learner), self._store.base(learner)]
-                found = (names_in(state.state, version) for state in packed if state is not None)
-                names = next((names for names in found if names), ())
+            names = self._names_in_base(version, learner) if entry is None else tuple(unpack_list(entry.body)[0])
             self.remember(version, names)
         return names
+
+    def _names_in_base(self, version: int, learner: int) -> tuple[str, ...]:
+        """The names of a list whose entry has been removed."""
+        base = self._store.base(learner)
+        lists = {} if base is None else split_base(base.state)[1]["lists"]
+        if str(version) not in lists:
+            raise StoreError(f"{self._store.name} has no list {version}: it is damaged")
+        return tuple(lists[str(version)])
 
     def remember(self, version: int, names: tuple[str, ...]) -> None:
         """Keep the names of a list at hand: every click on it asks for them."""

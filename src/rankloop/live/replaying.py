@@ -1,0 +1,181 @@
+"""The journal replayed: every learner as it was after any entry, and every list that it chose on the way."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from rankloop.live.entries import (
+    CLICK,
+    Arm,
+    Choice,
+    Entry,
+    Event,
+    Fate,
+    Kind,
+    pack_choice,
+    pack_event,
+    unpack_choice,
+    unpack_closing,
+    unpack_event,
+)
+from rankloop.live.learner import Learner, new_learner
+from rankloop.live.loops import Loops
+from rankloop.live.replay import apply, choice_in, unpack_list
+from rankloop.live.stores import Snapshot, Store
+
+
+@dataclass
+class Replayed:
+    """A learner during a replay, with its open impressions and the lists that they are counted in."""
+
+    learner: Learner
+    open: dict[int, Choice] = field(default_factory=dict)
+    events: dict[int, list[Event]] = field(default_factory=dict)
+    lists: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    trouble: str = ""
+    """What is wrong with the last entry."""
+
+    def take(self, entry: Entry, loops: Loops) -> Choice | None:
+        """Let one entry happen; the choice that comes out of it anew, if it is one."""
+        self.trouble = self._check_closing(entry) if entry.kind == Kind.CLOSE else ""
+        if self.trouble:
+            return None
+        made = apply(self.learner, entry, loops.sessions, self.open.__getitem__, self.lists.__getitem__)
+        if entry.kind == Kind.LIST:
+            self.lists[entry.seq] = tuple(unpack_list(entry.body)[0])
+        elif entry.kind in (Kind.CHOICE, Kind.RECOVERED):
+            begun = entry.seq if entry.kind == Kind.CHOICE else entry.impression or 0
+            self.open[begun] = choice_in(entry)
+        elif entry.kind == Kind.EVENT:
+            self.events.setdefault(entry.impression or 0, []).append(unpack_event(entry.body))
+        elif entry.kind == Kind.CLOSE:
+            self.open.pop(entry.impression or 0, None)
+            self.events.pop(entry.impression or 0, None)
+            if len(self.lists) > 1 and not self.open:
+                self.lists = {self.learner.version: self.learner.names}
+        return made
+
+    def _check_closing(self, entry: Entry) -> str:
+        """An impression is closed once, with the clicks that came before, and learned from if the policy chose it."""
+        closing, number = unpack_closing(entry.body), entry.impression or 0
+        choice = self.open.get(number)
+        if choice is None:
+            return f"impression {number} was closed twice, or never began"
+        clicks = {event.value for event in self.events.get(number, ()) if event.action == CLICK}
+        if set(closing.clicks) != clicks:
+            return f"impression {number} was clicked at {sorted(clicks)}, and closed with {list(closing.clicks)}"
+        if closing.fate == Fate.LEARNED and (choice.arm != Arm.POLICY or number < self.learner.reverted):
+            return f"impression {number} was learned from, though it should not have been"
+        return ""
+
+    def pack(self) -> bytes:
+        """The learner and what is open, for a journal whose entries up to here are removed."""
+        rest = {
+            "open": {seq: _text(pack_choice(choice)) for seq, choice in self.open.items()},
+            "events": {seq: [_text(pack_event(event)) for event in events] for seq, events in self.events.items()},
+            "lists": {version: list(names) for version, names in self.lists.items()},
+        }
+        state = self.learner.pack()
+        return len(state).to_bytes(4, "little") + state + zlib.compress(json.dumps(rest).encode(), 1)
+
+    def unpack(self, packed: bytes) -> None:
+        """Take over what `pack` wrote."""
+        state, rest = split_base(packed)
+        self.learner.unpack(state)
+        self.open = {int(seq): unpack_choice(_bytes(body)) for seq, body in rest["open"].items()}
+        self.events = {
+            int(seq): [unpack_event(_bytes(body)) for body in bodies] for seq, bodies in rest["events"].items()
+        }
+        self.lists = {int(version): tuple(names) for version, names in rest["lists"].items()}
+
+
+def split_base(packed: bytes) -> tuple[bytes, dict[str, Any]]:
+    """The packed learner in a base, and the rest of it."""
+    n = int.from_bytes(packed[:4], "little")
+    return packed[4 : 4 + n], json.loads(zlib.decompress(packed[4 + n :]))
+
+
+def _text(body: bytes) -> str:
+    return base64.b64encode(body).decode()
+
+
+def _bytes(text: str) -> bytes:
+    return base64.b64decode(text)
+
+
+class Replay:
+    """Replays a store's journal up to an entry, for all learners or for some of them.
+
+    Parameters
+    ----------
+    store
+        The store, open for reading at least.
+    trimmed
+        Number of the entry up to which entries have been removed.
+    upto
+        Number of the last entry to replay.
+    part, parts
+        Which part of the learners to replay: those whose number leaves the remainder `part`. Several passes over a
+        large store need little memory.
+    only
+        The only learner to replay, if not all of a part.
+    """
+
+    def __init__(
+        self, store: Store, trimmed: int, upto: int, *, part: int = 0, parts: int = 1, only: int | None = None
+    ) -> None:
+        self._store, self._trimmed, self._upto = store, trimmed, upto
+        self._part, self._parts, self._only = part, parts, only
+        self.loops = Loops()
+        self.learners: dict[int, Replayed] = {}
+
+    def __iter__(self) -> Iterator[tuple[Entry, Replayed | None, Choice | None]]:
+        """Each entry with the learner after it, and the choice made anew where the entry is one."""
+        if self._trimmed:
+            self._begin()
+        for entry in self._entries():
+            if not entry.learner:
+                if entry.seq > self._trimmed:
+                    self.loops.take(entry)
+                yield entry, None, None
+                continue
+            if self._only not in (None, entry.learner) or entry.learner % self._parts != self._part:
+                continue
+            replayed = self.learners.get(entry.learner)
+            if replayed is None:
+                replayed = self.learners[entry.learner] = self._learner(entry.learner)
+            yield entry, replayed, replayed.take(entry, self.loops)
+
+    def _entries(self) -> Iterator[Entry]:
+        if self._only is None:
+            yield from self._store.entries(self._trimmed, self._upto)
+            return
+        shared = list(self._store.entries(self._trimmed, self._upto, learner=0))
+        own = list(self._store.entries(self._trimmed, self._upto, learner=self._only))
+        yield from sorted(shared + own)
+
+    def _begin(self) -> None:
+        for entry in self._store.entries(0, self._trimmed, learner=0):
+            self.loops.take(entry)
+        for known in self._store.learners():
+            if self._only in (None, known.number) and known.number % self._parts == self._part:
+                base = self._store.base(known.number)
+                if base is not None:
+                    replayed = self.learners[known.number] = self._learner(known.number)
+                    replayed.unpack(base.state)
+
+    def _learner(self, number: int) -> Replayed:
+        known = self._store.learner(number)
+        assert known is not None
+        loop = self.loops.by_number[known.loop]
+        return Replayed(new_learner(number, loop.number, known.key, loop.settings, None, loop.catalogue))
+
+    def bases(self) -> Iterator[Snapshot]:
+        """The learners as they are now, for a journal that begins here."""
+        for number, replayed in self.learners.items():
+            yield Snapshot(number, replayed.learner.applied, replayed.pack())
