@@ -7,7 +7,7 @@ import random
 
 import pytest
 from references import cascading
-from references.side_by_side import PROBLEMS, assert_same_choices
+from references.side_by_side import PROBLEMS, assert_same_choices, seen_in_part
 
 import rankloop as rl
 
@@ -31,21 +31,28 @@ def test_doubling_matches_the_pseudo_code_step_by_step() -> None:
     assert fast.memory == doubling(2048)
 
 
+@pytest.mark.parametrize("last_click", [False, True])
 @pytest.mark.parametrize("window", [1, 7, 300, 10_000, None])
-def test_statistics_are_sums_over_the_last_lists(window: int | None) -> None:
-    """Checked at random moments, with late feedback: a list enters the window when it is learned from."""
+def test_statistics_are_sums_over_the_last_lists(window: int | None, last_click: bool) -> None:
+    """Checked at random moments, with late feedback: a list enters the window when it is learned from.
+
+    Half of the lists are seen in part; one of which nothing was seen is not learned from.
+    """
     draw = random.Random(1)
-    policy = rl.CascadeSWUCB(5, 3, window=window, seed=1)
+    policy = rl.CascadeSWUCB(5, 3, window=window, last_click=last_click, seed=1)
     slow = cascading.CascadeSWUCB(5, 3, 1, doubling if window is None else lambda _t: window)
+    slow.last_click = last_click
     waiting = []
     for _ in range(5000):
         waiting.append(policy.rank())
         if len(waiting) < 10:
             continue
         ranking = waiting.pop(draw.randrange(10))
-        clicks = [int(draw.random() < 0.2) for _ in range(3)]
-        policy.update(ranking, clicks)
-        slow.update(ranking, clicks)
+        clicks, seen = [int(draw.random() < 0.3) for _ in range(3)], None
+        if draw.random() < 0.5:
+            clicks, seen = seen_in_part(draw, clicks)
+        policy.update(ranking, clicks, seen=seen)
+        slow.update(ranking, clicks, seen)
         if draw.random() < 0.03 or slow.t & (slow.t - 1) == 0:
             X, N = slow.statistics()
             assert policy.state.seen.tolist() == N

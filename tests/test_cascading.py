@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import collections
+import math
 import random
 
 import numpy as np
 import pytest
 from references import cascading
+from references.side_by_side import PROBLEMS, assert_same_choices
 from references.stream import Stream
 from scipy import stats
 
@@ -89,6 +91,49 @@ def test_only_the_first_click_counts(make) -> None:
         several.update(other, clicks)
 
 
+def double_discount(t: int) -> float:
+    return 1 - 1 / (4 * math.sqrt(2 ** int(math.log2(t))))
+
+
+def double_window(t: int) -> int:
+    n = 2 ** int(math.log2(t))
+    return max(1, math.ceil(2 * math.sqrt(n * math.log(n))))
+
+
+LAST_CLICK = {
+    "UCB1": (rl.CascadeUCB1, {}, cascading.CascadeUCB1),
+    "KL": (rl.CascadeKLUCB, {}, cascading.CascadeKLUCB),
+    "D": (rl.CascadeDUCB, {"gamma": 0.97}, lambda *a: cascading.CascadeDUCB(*a, lambda _t: 0.97)),
+    "D doubling": (rl.CascadeDUCB, {}, lambda *a: cascading.CascadeDUCB(*a, double_discount)),
+    "SW 1": (rl.CascadeSWUCB, {"window": 1}, lambda *a: cascading.CascadeSWUCB(*a, lambda _t: 1)),
+    "SW": (rl.CascadeSWUCB, {"window": 30}, lambda *a: cascading.CascadeSWUCB(*a, lambda _t: 30)),
+    "SW doubling": (rl.CascadeSWUCB, {}, lambda *a: cascading.CascadeSWUCB(*a, double_window)),
+}
+
+
+@pytest.mark.parametrize("name", LAST_CLICK)
+@pytest.mark.parametrize(("attraction", "n_positions"), PROBLEMS[:3])
+def test_down_to_the_last_click_it_matches_the_pseudo_code(name, attraction: list[float], n_positions: int) -> None:
+    cls, arguments, reference = LAST_CLICK[name]
+    n = len(attraction)
+    slow = reference(n, n_positions, 5)
+    slow.last_click = True
+    assert_same_choices(cls(n, n_positions, **arguments, last_click=True, seed=5), slow, attraction, 600)
+
+
+@pytest.mark.parametrize("cls", [rl.CascadeUCB1, rl.CascadeKLUCB, rl.CascadeSWUCB])
+def test_what_is_observed_down_to_the_last_click(cls) -> None:
+    arguments = {"window": 100} if cls is rl.CascadeSWUCB else {}
+    for last_click, seen, clicked in [(False, [3, 3, 1, 1], [0, 1, 0, 0]), (True, [3, 3, 2, 2], [0, 1, 0, 1])]:
+        policy = cls(4, 4, last_click=last_click, **arguments)
+        tag = policy.rank().policy
+        for clicks in ([0, 1, 0, 1], [0, 0, 0, 0]):
+            policy.update(rl.Ranking([0, 1, 2, 3], policy=tag), clicks)
+        policy.update(rl.Ranking([0, 1, 2, 3], policy=tag), [0, 0, 0, 0], seen=2)
+        assert policy.state.seen.tolist() == seen
+        assert policy.state.clicked.tolist() == clicked
+
+
 @every_policy
 def test_feedback_may_come_late_or_never(make) -> None:
     policy = make(6, 3, seed=1)
@@ -153,6 +198,8 @@ def test_clicks_that_cannot_be_change_nothing(make) -> None:
         (lambda: rl.CascadeKLUCB(0, 0), "n_items must be a whole number of at least 1"),
         (lambda: rl.CascadeUCB1(3, 2, alpha=0), "alpha must be a positive number"),
         (lambda: rl.CascadeUCB1(3, 2, alpha=float("nan")), "alpha must be a positive number"),
+        (lambda: rl.CascadeUCB1(3, 2, last_click=1), "last_click must be True or False, not 1"),
+        (lambda: rl.CascadeSWUCB(3, 2, window=5, last_click=None), "last_click must be True or False"),
         (lambda: rl.CascadeDUCB(3, 2, gamma=1), "gamma must lie between 0 and 1"),
         (lambda: rl.CascadeDUCB(3, 2, gamma=0.0), "gamma must lie between 0 and 1"),
         (lambda: rl.CascadeDUCB(3, 2, gamma=float("nan")), "gamma must lie between 0 and 1"),

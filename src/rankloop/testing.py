@@ -22,6 +22,7 @@ import numpy.typing as npt
 from rankloop.environments import PreferenceMatrix
 from rankloop.files import load
 from rankloop.policies import ClickPolicy, Duel, DuelingPolicy, Policy, Ranking
+from rankloop.policies.base import learn_once
 from rankloop.simulation import simulate
 
 MakeDueling = Callable[[int], DuelingPolicy]
@@ -213,6 +214,47 @@ def check_refuses_bad_clicks(make: MakeClick) -> None:
         bad += [(forged(notes=(*ranking.notes[:-1], value)), none) for value in strange]
     for given, clicks in bad:
         _assert_refused(policy, before, given, clicks)
+    wrong_seen: list[Any] = [-1, n + 1, 10**30, 0.5, True, float("nan"), "x", [n]]
+    for seen in wrong_seen:
+        _assert_refused(policy, before, ranking, none, seen=seen)
+    _assert_refused(policy, before, ranking, [*none[:-1], 1], seen=n - 1)
+
+
+def check_learns_from_what_was_seen(make: MakeClick) -> None:
+    """Positions that were not seen teach nothing; a policy that knows nothing of them refuses lists seen in part.
+
+    What lies in memory behind the clicks on the positions that were seen is once 0 and once 1, and must not matter.
+    """
+    policy, others = make(7), [make(7), make(7)]
+    n = policy.n_positions
+    twins = [policy, *others]
+    for twin in twins:
+        _lists(twin, 20)
+    if not policy.takes_seen:
+        ranking = policy.rank()
+        _assert_refused(policy, policy.snapshot(), ranking, [0] * n, seen=n - 1)
+        policy.update(ranking, [0] * n, seen=n)
+        return
+    for t in range(200):
+        seen = (t * 7 + t // n) % (n + 1)
+        clicks = [int(k < seen and (k + t) % 3 == 0) for k in range(n)]
+        before = policy.snapshot()
+        ranking = policy.rank()
+        after = policy.snapshot()
+        policy.update(ranking, clicks, seen=seen)
+        if seen == 0:
+            assert_same_state(policy.snapshot(), after)
+        for behind, other in enumerate(others):
+            assert_same_state(other.snapshot(), before)
+            assert other.rank().items == ranking.items, "the same feedback must give the same lists"
+            memory = np.array([*clicks[:seen], *[behind] * (n - seen)], np.uint8)
+            if seen > 0:
+                learn_once(other.state, np.array(ranking.items), np.array(ranking.notes), memory[:seen])
+    whole, in_part = twins[0], twins[1]
+    ranking, same = whole.rank(), in_part.rank()
+    whole.update(ranking, [1] * n)
+    in_part.update(same, [1] * n, seen=n)
+    assert_same_state(whole.snapshot(), in_part.snapshot())
 
 
 def check_beats_random_lists(make: MakeClick) -> None:
@@ -245,6 +287,7 @@ CLICK_CHECKS: tuple[Callable[[MakeClick], None], ...] = (
     check_learns_from_untidy_clicks,
     check_click_policy_saves_and_loads,
     check_refuses_bad_clicks,
+    check_learns_from_what_was_seen,
     check_beats_random_lists,
 )
 
@@ -271,14 +314,17 @@ def assert_same_state(one: dict[str, Any], other: dict[str, Any]) -> None:
         assert np.array_equal(one[name], other[name]), f"{name} differs"
 
 
-def _assert_refused(policy: DuelingPolicy | ClickPolicy, before: dict[str, Any], shown: Any, feedback: Any) -> None:
+def _assert_refused(
+    policy: DuelingPolicy | ClickPolicy, before: dict[str, Any], shown: Any, feedback: Any, **more: Any
+) -> None:
     try:
-        policy.update(shown, feedback)
+        policy.update(shown, feedback, **more)
     except ValueError:
         assert_same_state(policy.snapshot(), before)
     else:
         notes = getattr(shown, "notes", ())
-        raise AssertionError(f"update({shown!r}, {feedback!r}) was accepted, with the notes {notes}")
+        given = ", ".join([repr(shown), repr(feedback), *(f"{name}={value!r}" for name, value in more.items())])
+        raise AssertionError(f"update({given}) was accepted, with the notes {notes}")
 
 
 def _saved_and_loaded(policy: Policy) -> Policy:

@@ -51,9 +51,12 @@ class BubbleRank:
                     self.hidden = rival
         return shown
 
-    def update(self, shown: list[int], clicks: list[int]) -> None:
-        observations = [(shown[k], shown[j], clicks[k], clicks[j]) for k, j in self.pairs]
-        if self.hidden is not None:
+    def update(self, shown: list[int], clicks: list[int], seen: int | None = None) -> None:
+        if seen == 0:
+            return
+        looked_at = range(self.K)[:seen]
+        observations = [(shown[k], shown[j], clicks[k], clicks[j]) for k, j in self.pairs if {k, j} <= set(looked_at)]
+        if self.hidden is not None and self.K - 1 in looked_at:
             observations.append((shown[-1], self.hidden, clicks[-1], 0))
         for i, j, click_i, click_j in observations:
             if abs(click_i - click_j) == 1 and not self.better(i, j) and not self.better(j, i):

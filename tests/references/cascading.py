@@ -45,14 +45,19 @@ def kl_index(clicked: float, seen: float, level: float) -> float:
             high = middle
 
 
+Observed = list[tuple[int, int]]
+
+
 class Cascading:
-    """`history` holds, for each list learned from, the items examined and the one that was clicked, or None."""
+    """`history` holds, for each list learned from, the items observed and whether each of them was clicked."""
+
+    last_click = False
 
     def __init__(self, n_items: int, n_positions: int, seed: int) -> None:
         self.n_items = n_items
         self.n_positions = n_positions
         self.stream = Stream.from_seed(seed)
-        self.history: list[tuple[list[int], int | None]] = []
+        self.history: list[Observed] = []
 
     @property
     def t(self) -> int:
@@ -63,21 +68,25 @@ class Cascading:
         index = [self.index(x, n) if n > 0 else math.inf for x, n in zip(X, N, strict=True)]
         return largest(self.stream, index, self.n_positions)
 
-    def update(self, ranking: Sequence[int], clicks: Sequence[int]) -> None:
-        first = list(clicks).index(1) if 1 in clicks else None
-        items = list(ranking) if first is None else list(ranking)[: first + 1]
-        self.history.append((items, None if first is None else items[-1]))
+    def update(self, ranking: Sequence[int], clicks: Sequence[int], seen: int | None = None) -> None:
+        observed = list(zip(ranking, clicks, strict=True))[:seen]
+        clicked = [k for k, (_, click) in enumerate(observed) if click]
+        if clicked:
+            end = clicked[-1] if self.last_click else clicked[0]
+            observed = observed[: end + 1]
+        if observed:
+            self.history.append(observed)
 
-    def weights(self) -> list[tuple[float, tuple[list[int], int | None]]]:
+    def weights(self) -> list[tuple[float, Observed]]:
         """How much each list of the history counts."""
         return [(1.0, entry) for entry in self.history]
 
     def statistics(self) -> tuple[list[float], list[float]]:
         X, N = [0.0] * self.n_items, [0.0] * self.n_items
-        for weight, (items, clicked) in self.weights():
-            for a in items:
+        for weight, observed in self.weights():
+            for a, click in observed:
                 N[a] += weight
-                X[a] += weight * (a == clicked)
+                X[a] += weight * click
         return X, N
 
     def index(self, x: float, n: float) -> float:
@@ -105,7 +114,7 @@ class CascadeDUCB(Cascading):
         super().__init__(n_items, n_positions, seed)
         self.gamma = gamma
 
-    def weights(self) -> list[tuple[float, tuple[list[int], int | None]]]:
+    def weights(self) -> list[tuple[float, Observed]]:
         weighted = []
         weight = 1.0
         for s in range(len(self.history), 0, -1):
@@ -128,7 +137,7 @@ class CascadeSWUCB(Cascading):
         super().__init__(n_items, n_positions, seed)
         self.window = window
 
-    def weights(self) -> list[tuple[float, tuple[list[int], int | None]]]:
+    def weights(self) -> list[tuple[float, Observed]]:
         return [(1.0, entry) for entry in self.history[-self.window(self.t) :]]
 
     def index(self, x: float, n: float) -> float:

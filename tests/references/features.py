@@ -33,8 +33,8 @@ class RidgeForm:
         inverse = np.linalg.inv(self.precision)
         return float(phi @ inverse @ self.evidence + self.gamma * np.sqrt(phi @ inverse @ phi))
 
-    def update(self, ranking: Sequence[int], clicks: Sequence[int]) -> None:
-        for k, item in enumerate(ranking):
+    def update(self, ranking: Sequence[int], clicks: Sequence[int], seen: int | None = None) -> None:
+        for k, item in enumerate(ranking[:seen]):
             phi = self.phi(item, ranking[:k])
             self.precision += np.outer(phi, phi)
             self.evidence += clicks[k] * phi

@@ -1,6 +1,7 @@
 """TopRank, BatchRank and RankedEXP3 as their papers write them, step by step and slowly.
 
-`step` takes a function from a list to its clicks. Random choices are drawn in the same order as in the compiled forms.
+`step` takes a function from a list to its clicks, and how many positions were seen (None: all).
+Random choices are drawn in the same order as in the compiled forms.
 """
 
 from __future__ import annotations
@@ -46,15 +47,16 @@ class TopRank:
             shown += block[: self.K - len(shown)]
         return shown
 
-    def step(self, clicks: Clicks) -> list[int]:
+    def step(self, clicks: Clicks, seen: int | None = None) -> list[int]:
         shown = self.choose()
         clicked = dict(zip(shown, clicks(shown), strict=True))
+        unseen = shown[len(shown) if seen is None else seen :]
         c = 4 * math.sqrt(2 / math.pi) / math.erf(math.sqrt(2))
         decided = set()
         for block in self.blocks:
             for i in block:
                 for j in block:
-                    if i == j:
+                    if i == j or i in unseen or j in unseen:
                         continue
                     U = clicked.get(i, 0) - clicked.get(j, 0)
                     self.S[i][j] += U
@@ -131,13 +133,14 @@ class BatchRank:
             order = [d for d in order if upper[d] >= lower[order[batch.length - 1]]]
         return [Batch(order, batch.first, batch.last, batch.stage + 1, self.horizon)]
 
-    def step(self, clicks: Clicks) -> list[int]:
+    def step(self, clicks: Clicks, seen: int | None = None) -> list[int]:
         shown = [d for batch in self.batches for d in self.display(batch)]
         clicked = dict(zip(shown, clicks(shown), strict=True))
         for batch in self.batches:
             least = min(batch.n.values())
-            for d in shown[batch.first : batch.last]:
-                if batch.n[d] == least:
+            for d in shown[:seen][batch.first : batch.last]:
+                # With as many items as positions all are shown alike, and those not seen catch up later.
+                if batch.n[d] == least or (len(batch.items) == batch.length and batch.n[d] < batch.enough):
                     batch.c[d] += clicked[d]
                     batch.n[d] += 1
         self.batches = [new for batch in self.batches for new in self.update(batch)]
@@ -159,11 +162,10 @@ class RankedEXP3:
         w = [math.exp(x - largest) for x in self.log_w[k]]
         return [(1 - gamma) * x / sum(w) + gamma / self.L for x in w]
 
-    def step(self, clicks: Clicks) -> list[int]:
-        self.t += 1
+    def step(self, clicks: Clicks, seen: int | None = None) -> list[int]:
         gamma = self.gamma
         if gamma is None:
-            gamma = min(1.0, math.sqrt(self.L * math.log(self.L) / ((math.e - 1) * self.t)))
+            gamma = min(1.0, math.sqrt(self.L * math.log(self.L) / ((math.e - 1) * (self.t + 1))))
         shown: list[int] = []
         own: list[float | None] = []
         for k in range(self.K):
@@ -175,7 +177,8 @@ class RankedEXP3:
             shown.append(choice)
             where = self.pool.index(choice)
             self.pool[k], self.pool[where] = choice, self.pool[k]
-        for k, (click, probability) in enumerate(zip(clicks(shown), own, strict=True)):
+        self.t += seen != 0
+        for k, (click, probability) in list(enumerate(zip(clicks(shown), own, strict=True)))[:seen]:
             if click and probability is not None:
                 self.log_w[k][shown[k]] += gamma / (self.L * probability)
         return shown

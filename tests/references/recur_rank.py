@@ -69,10 +69,10 @@ class RecurRank:
             shown += (tried + [a for a in part.items if a not in tried])[:m]
         return shown
 
-    def update(self, ranking: Sequence[int], clicks: Sequence[int]) -> None:
+    def update(self, ranking: Sequence[int], clicks: Sequence[int], seen: int | None = None) -> None:
         for part in list(self.parts):
-            if part.schedule:
-                k = part.positions[0]
+            k = part.positions[0]
+            if part.schedule and k in range(self.K)[:seen]:
                 part.data.append((ranking[k], clicks[k]))
                 if not self.missing(part):
                     self.recur(part)

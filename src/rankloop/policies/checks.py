@@ -29,6 +29,13 @@ def check_between(name: str, value: Any, low: float, high: float) -> float:
     return float(value)
 
 
+def check_flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, not {value!r}")
+    return bool(value)
+
+
 def is_number(value: Any) -> bool:
     """Whether the value is a real number, which True and False are not."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

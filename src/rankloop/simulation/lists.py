@@ -91,9 +91,9 @@ class Player:
         self.totals = np.zeros(len(RECORDS))
         self.limit = math.inf
         if isinstance(policy, ClickPolicy):
-            self.items = np.zeros(policy.n_positions, np.int64)
+            self.items = np.zeros(policy.n_shown, np.int64)
             self.notes = np.zeros(policy.n_notes)
-            self.clicks = np.zeros(policy.n_positions, np.uint8)
+            self.clicks = np.zeros(policy.n_shown, np.uint8)
         if initial is not None:
             shown = np.array(initial[: getattr(policy, "n_positions", self.n_items)], np.int64)
             self.limit = count_inversions(self.state, shown) + len(shown) / 2

@@ -94,6 +94,13 @@ class ClickPolicy(Policy):
     learns: ClassVar[bool] = True
     """Whether clicks change what is shown, so that the generic checks can ask for it."""
 
+    takes_seen: ClassVar[bool] = False
+    """Whether the `learn` step knows of lists seen in part, which have fewer clicks than items: those on the positions
+    that were seen. Where this is False, `update` refuses such lists."""
+
+    may_be_shorter: ClassVar[bool] = False
+    """Whether a list may have fewer items than `n_positions`, where there are too few to choose from."""
+
     def __init__(self, n_items: int, n_positions: int, seed: int | None) -> None:
         self.n_items = check_whole("n_items", n_items, 1)
         self.n_positions = check_whole("n_positions", n_positions, 1)
@@ -102,9 +109,14 @@ class ClickPolicy(Policy):
         self.identity = secrets.token_hex(8)
         self._rng: Stream = new_stream(seed)
 
+    @property
+    def n_shown(self) -> int:
+        """How many items the next list has."""
+        return self.n_positions
+
     def rank(self) -> Ranking:
         """The list to show next."""
-        items = np.zeros(self.n_positions, np.int64)
+        items = np.zeros(self.n_shown, np.int64)
         notes = np.zeros(self.n_notes)
         choose_once(self.state, items, notes)
         return Ranking(items.tolist(), notes=notes.tolist(), policy=self._tag)
@@ -114,11 +126,24 @@ class ClickPolicy(Policy):
         """What a list carries to show that it is this policy's."""
         return self.identity
 
-    def update(self, ranking: Ranking, clicks: Sequence[int] | npt.NDArray[Any]) -> None:
-        """Learn from the clicks on a list of this policy: 1 or 0 for each position."""
+    def update(self, ranking: Ranking, clicks: Sequence[int] | npt.NDArray[Any], *, seen: int | None = None) -> None:
+        """Learn from the clicks on a list of this policy.
+
+        Parameters
+        ----------
+        ranking
+            The list, as `rank` gave it.
+        clicks
+            1 or 0 for each position of the list.
+        seen
+            How many positions came into view, from the top; all if not given. Those below are not observations: that
+            they were not clicked says nothing. A list of which nothing was seen (0) counts as one whose clicks never
+            came: nothing changes, and no step has passed.
+        """
         items = self._check_ranking(ranking)
-        observed = self._check_clicks(clicks)
-        learn_once(self.state, items, np.array(ranking.notes, np.float64), observed)
+        observed = self._check_clicks(clicks, len(items), seen)
+        if len(observed):
+            learn_once(self.state, items, np.array(ranking.notes, np.float64), observed)
 
     @property
     def best(self) -> list[int]:
@@ -130,24 +155,44 @@ class ClickPolicy(Policy):
             raise ValueError(f"update needs the ranking that rank() gave (or Ranking.from_json), not {ranking!r}")
         if ranking.policy != self._tag:
             raise ValueError(f"{ranking!r} is not a list of this policy: feedback belongs to the policy that chose it")
-        if len(ranking) != self.n_positions or len(set(ranking.items)) != len(ranking):
-            raise ValueError(f"a list of this policy has {self.n_positions} different items, not {ranking!r}")
+        self._check_different(ranking)
         if not all(is_index(item, self.n_items) for item in ranking):
             raise ValueError(f"items go from 0 to {self.n_items - 1}, not as in {ranking!r}")
         if len(ranking.notes) != self.n_notes or not all(is_number(n) and math.isfinite(n) for n in ranking.notes):
             raise self._wrong_notes(ranking)
         return np.array(ranking.items, np.int64)
 
+    def _check_different(self, ranking: Ranking) -> None:
+        least = 1 if self.may_be_shorter else self.n_positions
+        if not least <= len(ranking) <= self.n_positions or len(set(ranking.items)) != len(ranking):
+            most = f"at most {self.n_positions}" if self.may_be_shorter else f"{self.n_positions}"
+            raise ValueError(f"a list of this policy has {most} different items, not {ranking!r}")
+
     def _wrong_notes(self, ranking: Ranking) -> ValueError:
         return ValueError(f"the notes of {ranking!r} are not those of a {type(self).__name__}: {ranking.notes}")
 
-    def _check_clicks(self, clicks: Sequence[int] | npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    def _check_clicks(
+        self, clicks: Sequence[int] | npt.NDArray[Any], n_shown: int, seen: int | None
+    ) -> npt.NDArray[np.uint8]:
+        """The clicks on the positions that were seen."""
         try:
             given = np.asarray(clicks, np.float64)
         except (TypeError, ValueError):
             raise ValueError(f"clicks must be 0 or 1 for each position, not {clicks!r}") from None
-        if given.shape != (self.n_positions,):
-            raise ValueError(f"there are {self.n_positions} positions, but clicks are {clicks!r}")
+        if given.shape != (n_shown,):
+            raise ValueError(f"there are {n_shown} positions, but clicks are {clicks!r}")
         if not ((given == 0) | (given == 1)).all():
             raise ValueError(f"clicks must be 0 or 1 for each position, not {clicks!r}")
-        return given.astype(np.uint8)
+        observed = given.astype(np.uint8)
+        if seen is None:
+            return observed
+        if not is_index(seen, n_shown + 1):
+            raise ValueError(f"seen must be a whole number from 0 to {n_shown}, the length of the list, not {seen!r}")
+        if observed[seen:].any():
+            raise ValueError(f"only the first {seen} positions were seen, but clicks are {clicks!r}")
+        if seen < n_shown and not self.takes_seen:
+            raise ValueError(
+                f"{type(self).__name__} cannot learn from lists seen in part (seen = {seen} of {n_shown}): "
+                "its `learn` step must stop at the end of the clicks, and its class say takes_seen = True"
+            )
+        return observed[:seen]

@@ -100,9 +100,8 @@ def _show_least_seen(state: Any, items: Any, notes: Any, first: int) -> None:
 @step(learn, BatchRankState)
 def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
     batch, tally = state.batch, state.tally
-    n = len(items)
     finished = False
-    for k in range(n):
+    for k in range(len(clicks)):
         if notes[k] > 0.0 and notes[k] == batch[k, STAMP]:
             item = items[k]
             if tally[item, SEEN] < batch[k, QUOTA]:
@@ -206,7 +205,8 @@ class BatchRank(ClickPolicy):
     """Splits the list where it has proven that all items above are better than all below, and shuffles each part.
 
     It learns in the cascade, dependent click and position-based models alike. Evidence is gathered in stages, each of
-    which halves the gap that it can see; clicks on lists of a stage that has ended teach nothing.
+    which halves the gap that it can see; clicks on lists of a stage that has ended teach nothing. Only items
+    that were seen count, and a stage lasts until each of its items has been seen often enough.
 
     Parameters
     ----------
@@ -238,6 +238,7 @@ class BatchRank(ClickPolicy):
         {"n_items": 5, "n_positions": 5, "horizon": 10_000},
         {"n_items": 7, "n_positions": 3, "horizon": 10_000},
     )
+    takes_seen = True
 
     def __init__(self, n_items: int, n_positions: int, *, horizon: int, seed: int | None = None) -> None:
         super().__init__(n_items, n_positions, seed)

@@ -89,12 +89,12 @@ def _offer_hidden(state: Any, items: Any, notes: Any) -> None:
 
 @step(learn, BubbleRankState, counted=False)
 def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
-    n = len(items)
+    n, n_seen = len(items), len(clicks)
     state.counts[OBSERVED] += 1
-    for k in range(n - 1):
+    for k in range(n_seen - 1):
         if notes[k] != 0.0 and clicks[k] != clicks[k + 1]:
             _compare(state, items[k], items[k + 1], clicks[k] > clicks[k + 1])
-    if notes[n - 1] != 0.0 and clicks[n - 1]:
+    if n_seen == n and notes[n - 1] != 0.0 and clicks[n - 1]:
         _compare(state, items[n - 1], int(notes[n - 1]) - 1, True)
     if state.counts[UNSORTED]:
         _improve(state, n)
@@ -170,7 +170,8 @@ class BubbleRank(ClickPolicy):
 
     Whatever it shows differs from its base list by neighbours only, and the base list changes only when a lower item
     is proven more attractive: with high probability no list ever has more than K/2 pairs in the wrong order beyond
-    those of the initial list. It learns in the cascade, dependent click and position-based models alike.
+    those of the initial list. It learns in the cascade, dependent click and position-based models alike, from pairs of
+    which both positions were seen.
 
     Parameters
     ----------
@@ -206,6 +207,7 @@ class BubbleRank(ClickPolicy):
         {"initial": [2, 0, 1, 3]},
         {"initial": [5, 3, 4, 1, 0, 2], "horizon": 10_000, "n_positions": 3},
     )
+    takes_seen = True
 
     def __init__(
         self,

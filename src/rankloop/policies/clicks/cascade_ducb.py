@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.kernels import choose, compiled, inlined, learn, settled, step
-from rankloop.policies.checks import check_between, check_positive
+from rankloop.policies.checks import check_between, check_flag, check_positive
 from rankloop.policies.clicks.base import ClickPolicy
 from rankloop.policies.clicks.cascading import Floats, highest_means, n_examined, show_largest
 from rankloop.policies.clicks.forgetting import check_schedule
@@ -38,6 +38,7 @@ class CascadeDUCBState(NamedTuple):
     discount: Floats
     epsilon: float
     doubling: bool
+    last_click: bool
 
 
 @step(choose, CascadeDUCBState)
@@ -56,7 +57,7 @@ def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
     if discount[WEIGHT] > LARGEST_WEIGHT:
         _renormalise(state.clicked, state.seen, state.mean, state.width, discount)
     weight = discount[WEIGHT]
-    for k in range(n_examined(clicks)):
+    for k in range(n_examined(clicks, state.last_click)):
         a = items[k]
         state.seen[a] += weight
         state.clicked[a] += weight * clicks[k]
@@ -107,7 +108,7 @@ class CascadeDUCB(ClickPolicy):
 
     What was observed s lists ago counts gamma^s. The bound of an item whose observations amount to N that way is its
     mean plus 2 sqrt(epsilon log(1 + gamma + ... + gamma^(t-1)) / N), so that an item not seen for long is tried again.
-    Items never seen come first. Each list teaches down to its first click.
+    Items never seen come first. Each list teaches down to its first click, or to its last where `last_click` says so.
 
     Parameters
     ----------
@@ -125,6 +126,9 @@ class CascadeDUCB(ClickPolicy):
         number 2^k on, for every k.
     epsilon
         How wide the bounds are.
+    last_click
+        Whether each list teaches down to its last click, each click on the way being one, and not down to its first
+        click only. Without a click, all positions teach either way.
     seed
         Of the policy's own random numbers, which only break ties.
 
@@ -149,7 +153,9 @@ class CascadeDUCB(ClickPolicy):
         {"n_items": 4, "n_positions": 4, "horizon": 10_000},
         {"n_items": 5, "n_positions": 3, "horizon": 10_000, "breakpoints": 2},
         {"n_items": 5, "n_positions": 2},
+        {"n_items": 5, "n_positions": 3, "gamma": 0.999, "last_click": True},
     )
+    takes_seen = True
 
     def __init__(
         self,
@@ -160,12 +166,14 @@ class CascadeDUCB(ClickPolicy):
         horizon: int | None = None,
         breakpoints: int | None = None,
         epsilon: float = 0.5,
+        last_click: bool = False,
         seed: int | None = None,
     ) -> None:
         super().__init__(n_items, n_positions, seed)
         self.gamma = None if gamma is None else check_between("gamma", gamma, 0, 1)
         self.horizon, self.breakpoints = check_schedule("gamma", self.gamma, horizon, breakpoints)
         self.epsilon = check_positive("epsilon", epsilon)
+        self.last_click = check_flag("last_click", last_click)
         if self.gamma is not None:
             first = max(self.gamma, SMALLEST_GAMMA)
         elif self.horizon is not None:
@@ -184,6 +192,7 @@ class CascadeDUCB(ClickPolicy):
             discount=np.array([first, 1.0, 1.0, 0.0]),
             epsilon=self.epsilon,
             doubling=self.gamma is None and self.horizon is None,
+            last_click=self.last_click,
         )
 
     @property

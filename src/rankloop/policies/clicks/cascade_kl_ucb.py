@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.kernels import choose, compiled, inlined, learn, settled, step
+from rankloop.policies.checks import check_flag
 from rankloop.policies.clicks.base import ClickPolicy
 from rankloop.policies.clicks.cascading import Floats, break_ties, highest_means, n_examined, repair_order
 
@@ -38,6 +39,7 @@ class CascadeKLUCBState(NamedTuple):
     seen: Floats
     tangent: Floats
     learned: npt.NDArray[np.int64]
+    last_click: bool
 
 
 @inlined
@@ -156,7 +158,7 @@ def _compare_exactly(order: Any, index: Any, n: int, clicked: Any, seen: Any, le
 def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
     tangent = state.tangent
     state.learned[0] += 1
-    for k in range(n_examined(clicks)):
+    for k in range(n_examined(clicks, state.last_click)):
         a = items[k]
         state.seen[a] += 1.0
         state.clicked[a] += clicks[k]
@@ -170,7 +172,7 @@ def _settled(state: Any) -> Any:
 
 
 class CascadeKLUCB(ClickPolicy):
-    """Shows the items of the largest upper confidence bounds, learning from each list down to its first click.
+    """Shows the items of the largest upper confidence bounds, learning from each list down to its first or last click.
 
     The bound of an item seen n times with mean p before step t is the largest q with n d(p, q) <= log t + 3 log log t,
     d being the Kullback-Leibler divergence of coins. Items never seen come first. In the cascade model its regret is
@@ -182,6 +184,9 @@ class CascadeKLUCB(ClickPolicy):
         How many items there are to choose from.
     n_positions
         How many are shown.
+    last_click
+        Whether each list teaches down to its last click, each click on the way being one, and not down to its first
+        click only. Without a click, all positions teach either way.
     seed
         Of the policy's own random numbers, which only break ties.
 
@@ -199,10 +204,16 @@ class CascadeKLUCB(ClickPolicy):
     B. Kveton, C. Szepesvári, Z. Wen, A. Ashkan. Cascading Bandits: Learning to Rank in the Cascade Model. ICML 2015.
     """
 
-    examples = ({"n_items": 5, "n_positions": 2}, {"n_items": 4, "n_positions": 4})
+    examples = (
+        {"n_items": 5, "n_positions": 2},
+        {"n_items": 4, "n_positions": 4},
+        {"n_items": 5, "n_positions": 3, "last_click": True},
+    )
+    takes_seen = True
 
-    def __init__(self, n_items: int, n_positions: int, *, seed: int | None = None) -> None:
+    def __init__(self, n_items: int, n_positions: int, *, last_click: bool = False, seed: int | None = None) -> None:
         super().__init__(n_items, n_positions, seed)
+        self.last_click = check_flag("last_click", last_click)
         tangent = np.zeros((self.n_items, 6))
         tangent[:, POINT] = NEVER_SEEN
         self.state = CascadeKLUCBState(
@@ -213,6 +224,7 @@ class CascadeKLUCB(ClickPolicy):
             seen=np.zeros(self.n_items),
             tangent=tangent,
             learned=np.zeros(1, np.int64),
+            last_click=self.last_click,
         )
 
     @property

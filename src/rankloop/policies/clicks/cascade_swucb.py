@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.kernels import choose, compiled, inlined, learn, settled, step
-from rankloop.policies.checks import check_positive, check_whole
+from rankloop.policies.checks import check_flag, check_positive, check_whole
 from rankloop.policies.clicks.base import ClickPolicy
 from rankloop.policies.clicks.cascading import Floats, highest_means, n_examined, show_largest
 from rankloop.policies.clicks.forgetting import check_schedule
@@ -23,8 +23,9 @@ STALE = -1.0
 
 
 class CascadeSWUCBState(NamedTuple):
-    """`ring` has one row for each list of the window: the items examined, each plus 1, the last negative if clicked.
+    """`ring` has one row for each list of the window: the items examined, each plus 1, negative where clicked.
 
+    A row ends with a 0, or at its width; where lists teach down to the first click, also with that click.
     NEWEST is the row to be written next, OLDEST that of the list to be forgotten next once the window is full.
     """
 
@@ -40,6 +41,7 @@ class CascadeSWUCBState(NamedTuple):
     level: Floats
     epsilon: float
     doubling: bool
+    last_click: bool
 
 
 @step(choose, CascadeSWUCBState, counted=False)
@@ -61,25 +63,25 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
     clicked, seen, width, ring, counts = state.clicked, state.seen, state.width, state.ring, state.counts
     if counts[LEARNED] >= counts[WINDOW]:
-        _count_row(clicked, seen, width, ring, counts[OLDEST], -1.0)
+        _count_row(clicked, seen, width, ring, counts[OLDEST], -1.0, state.last_click)
         counts[OLDEST] = _next(counts[OLDEST], len(ring))
     newest = counts[NEWEST]
-    n = n_examined(clicks)
+    n = n_examined(clicks, state.last_click)
     for k in range(n):
         a = items[k]
         seen[a] += 1.0
         clicked[a] += clicks[k]
         width[a] = STALE
-        ring[newest, k] = a + 1
-    if clicks[n - 1]:
-        ring[newest, n - 1] = -ring[newest, n - 1]
+        ring[newest, k] = (a + 1) * (1 - 2 * clicks[k])
+    if n < ring.shape[1]:
+        ring[newest, n] = 0
     counts[NEWEST] = _next(newest, len(ring))
     counts[LEARNED] += 1
     t = counts[LEARNED] + 1
     if t <= counts[WINDOW]:
         state.level[0] = math.sqrt(state.epsilon * math.log(float(t)))
     if state.doubling and t & (t - 1) == 0 and t <= 1 << LAST_DOUBLING:
-        _double(clicked, seen, width, ring, counts, float(t))
+        _double(clicked, seen, width, ring, counts, float(t), state.last_click)
         state.level[0] = math.sqrt(state.epsilon * math.log(min(float(t), float(counts[WINDOW]))))
 
 
@@ -89,25 +91,28 @@ def _next(row: int, n_rows: int) -> int:
 
 
 @inlined
-def _count_row(clicked: Any, seen: Any, width: Any, ring: Any, row: int, weight: float) -> None:
+def _count_row(clicked: Any, seen: Any, width: Any, ring: Any, row: int, weight: float, last_click: bool) -> None:
     """Add a list of the ring to the statistics, or with weight -1 take it away."""
     for k in range(ring.shape[1]):
+        if ring[row, k] == 0:
+            break
         a = abs(ring[row, k]) - 1
         seen[a] += weight
         width[a] = STALE
         if ring[row, k] < 0:
             clicked[a] += weight
-            break
+            if not last_click:
+                break
 
 
 @compiled
-def _double(clicked: Any, seen: Any, width: Any, ring: Any, counts: Any, t: float) -> None:
+def _double(clicked: Any, seen: Any, width: Any, ring: Any, counts: Any, t: float, last_click: bool) -> None:
     """Widen the window to that of the horizon t, and take in again the lists that it now reaches back to."""
     before = min(counts[WINDOW], counts[LEARNED])
     counts[WINDOW] = math.ceil(2.0 * math.sqrt(t * math.log(t)))
     for _ in range(min(counts[WINDOW], counts[LEARNED]) - before):
         counts[OLDEST] = (counts[OLDEST] - 1) % len(ring)
-        _count_row(clicked, seen, width, ring, counts[OLDEST], 1.0)
+        _count_row(clicked, seen, width, ring, counts[OLDEST], 1.0, last_click)
 
 
 @step(settled, CascadeSWUCBState)
@@ -120,7 +125,8 @@ class CascadeSWUCB(ClickPolicy):
 
     The bound of an item seen N times in the last tau lists learned from is its mean in them plus
     sqrt(epsilon log(min(t, tau)) / N). Items not seen in the window come first. Each list teaches down to its first
-    click. A step takes the same time however long the window is; its memory is one row of positions for each list.
+    click, or to its last where `last_click` says so. A step takes the same time however long the window is; its memory
+    is one row of positions for each list.
 
     Parameters
     ----------
@@ -138,6 +144,9 @@ class CascadeSWUCB(ClickPolicy):
         number 2^k on, for every k up to 27. Windows are rounded up.
     epsilon
         How wide the bounds are.
+    last_click
+        Whether each list teaches down to its last click, each click on the way being one, and not down to its first
+        click only. Without a click, all positions teach either way.
     seed
         Of the policy's own random numbers, which only break ties.
 
@@ -162,7 +171,9 @@ class CascadeSWUCB(ClickPolicy):
         {"n_items": 4, "n_positions": 4, "horizon": 100_000},
         {"n_items": 5, "n_positions": 3, "horizon": 100_000, "breakpoints": 2},
         {"n_items": 5, "n_positions": 2},
+        {"n_items": 5, "n_positions": 3, "window": 2000, "last_click": True},
     )
+    takes_seen = True
 
     def __init__(
         self,
@@ -173,12 +184,14 @@ class CascadeSWUCB(ClickPolicy):
         horizon: int | None = None,
         breakpoints: int | None = None,
         epsilon: float = 0.5,
+        last_click: bool = False,
         seed: int | None = None,
     ) -> None:
         super().__init__(n_items, n_positions, seed)
         self.window = None if window is None else check_whole("window", window, 1)
         self.horizon, self.breakpoints = check_schedule("window", self.window, horizon, breakpoints)
         self.epsilon = check_positive("epsilon", epsilon)
+        self.last_click = check_flag("last_click", last_click)
         doubling = self.window is None and self.horizon is None
         if self.window is not None:
             first = rows = self.window
@@ -199,6 +212,7 @@ class CascadeSWUCB(ClickPolicy):
             level=np.zeros(1),
             epsilon=self.epsilon,
             doubling=doubling,
+            last_click=self.last_click,
         )
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.kernels import choose, learn, settled, step
-from rankloop.policies.checks import check_positive
+from rankloop.policies.checks import check_flag, check_positive
 from rankloop.policies.clicks.base import ClickPolicy
 from rankloop.policies.clicks.cascading import Floats, highest_means, n_examined, show_largest
 
@@ -24,6 +24,7 @@ class CascadeUCB1State(NamedTuple):
     width: Floats
     learned: npt.NDArray[np.int64]
     alpha: float
+    last_click: bool
 
 
 @step(choose, CascadeUCB1State)
@@ -38,7 +39,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 @step(learn, CascadeUCB1State)
 def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
     state.learned[0] += 1
-    for k in range(n_examined(clicks)):
+    for k in range(n_examined(clicks, state.last_click)):
         a = items[k]
         state.seen[a] += 1.0
         state.clicked[a] += clicks[k]
@@ -53,7 +54,7 @@ def _settled(state: Any) -> Any:
 
 
 class CascadeUCB1(ClickPolicy):
-    """Shows the items of the largest upper confidence bounds, learning from each list down to its first click.
+    """Shows the items of the largest upper confidence bounds, learning from each list down to its first or last click.
 
     The bound of an item seen n times before step t is its mean plus sqrt(alpha log t / n). Items never seen come first.
     CascadeKLUCB, whose bounds are tighter, nearly always does better; this one is faster.
@@ -66,6 +67,9 @@ class CascadeUCB1(ClickPolicy):
         How many are shown.
     alpha
         How wide the bounds are.
+    last_click
+        Whether each list teaches down to its last click, each click on the way being one, and not down to its first
+        click only. Without a click, all positions teach either way.
     seed
         Of the policy's own random numbers, which only break ties.
 
@@ -83,10 +87,24 @@ class CascadeUCB1(ClickPolicy):
     B. Kveton, C. Szepesvári, Z. Wen, A. Ashkan. Cascading Bandits: Learning to Rank in the Cascade Model. ICML 2015.
     """
 
-    examples = ({"n_items": 5, "n_positions": 2}, {"n_items": 4, "n_positions": 4, "alpha": 0.5})
+    examples = (
+        {"n_items": 5, "n_positions": 2},
+        {"n_items": 4, "n_positions": 4, "alpha": 0.5},
+        {"n_items": 5, "n_positions": 3, "last_click": True},
+    )
+    takes_seen = True
 
-    def __init__(self, n_items: int, n_positions: int, *, alpha: float = 1.5, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        n_items: int,
+        n_positions: int,
+        *,
+        alpha: float = 1.5,
+        last_click: bool = False,
+        seed: int | None = None,
+    ) -> None:
         super().__init__(n_items, n_positions, seed)
+        self.last_click = check_flag("last_click", last_click)
         self.alpha = check_positive("alpha", alpha)
         self.state = CascadeUCB1State(
             rng=self._rng,
@@ -98,6 +116,7 @@ class CascadeUCB1(ClickPolicy):
             width=np.zeros(self.n_items),
             learned=np.zeros(1, np.int64),
             alpha=self.alpha,
+            last_click=self.last_click,
         )
 
     @property

@@ -1,4 +1,4 @@
-"""What the cascading bandits share: the items of the largest indices on top, and means down to the first click.
+"""What the cascading bandits share: the items of the largest indices on top, and means of clicks.
 
 An index changes little from one step to the next, so the order of the last list is kept and repaired by insertion:
 a few comparisons where nothing moved. Only what is shown is kept in order. Ties cost nothing where there are none.
@@ -91,9 +91,13 @@ def break_ties(rng: Any, order: Any, index: Any, n: int) -> None:
 
 
 @inlined
-def n_examined(clicks: Any) -> int:
-    """How many positions the user looked at: down to the first click, or all."""
+def n_examined(clicks: Any, last_click: bool) -> int:
+    """How many positions the user is taken to have looked at: down to the first click, or the last one; else all."""
     n = len(clicks)
+    if last_click:
+        while n > 0 and not clicks[n - 1]:
+            n -= 1
+        return n if n > 0 else len(clicks)
     for k in range(n):
         if clicks[k]:
             return k + 1

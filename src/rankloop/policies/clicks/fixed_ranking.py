@@ -52,6 +52,7 @@ class FixedRanking(ClickPolicy):
 
     examples = ({"initial": [2, 0, 1, 3]}, {"initial": [2, 0, 1, 3], "n_positions": 2})
     learns = False
+    takes_seen = True
 
     def __init__(self, initial: Sequence[int], n_positions: int | None = None, *, seed: int | None = None) -> None:
         self.initial = check_initial(initial)

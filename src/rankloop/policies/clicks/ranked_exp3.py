@@ -76,7 +76,7 @@ def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
     gamma = _gamma(state)
     leaves = weights.shape[1] // 2
     state.observed[0] += 1
-    for k in range(len(items)):
+    for k in range(len(clicks)):
         if clicks[k] and notes[k] > 0.0:
             node = leaves + items[k]
             weights[k, node] *= math.exp(gamma / (len(state.pool) * notes[k]))
@@ -106,7 +106,9 @@ class RankedEXP3(ClickPolicy):
     """Lets an adversarial bandit choose the item of each position: users may come in any order, so it learns slowly.
 
     Where a position chooses an item that is in the list already, a random other one is shown, and the position learns
-    nothing from it.
+    nothing from it. A position that was not seen earns nothing, which leaves its weights as they are: where users look
+    as far down whatever a position shows, estimates stay unbiased for what items earn there, and not being seen takes
+    the same share from each of them.
 
     Parameters
     ----------
@@ -142,6 +144,7 @@ class RankedEXP3(ClickPolicy):
         {"n_items": 4, "n_positions": 4},
         {"n_items": 7, "n_positions": 3, "gamma": 0.05},
     )
+    takes_seen = True
 
     def __init__(
         self,

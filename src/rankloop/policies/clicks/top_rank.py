@@ -47,9 +47,9 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 @step(learn, TopRankState)
 def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
-    n = len(items)
+    n, n_seen = len(items), len(clicks)
     changed = False
-    for k in range(n):
+    for k in range(n_seen):
         if not clicks[k]:
             continue
         end = notes[k]
@@ -59,7 +59,7 @@ def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
         first = k
         while first > 0 and notes[first - 1] == end:
             first -= 1
-        for m in range(first, int(end)):
+        for m in range(first, min(int(end), n_seen)):
             if not clicks[m]:
                 changed |= _count_win(state.wins, state.needed, state.better, state.scale, items[k], items[m])
     if changed:
@@ -71,11 +71,14 @@ def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
 
 @inlined
 def _learn_from_hidden(state: Any, items: Any, notes: Any, clicks: Any, k: int) -> bool:
-    """A click inside the block that goes on below the list: its hidden items were there to be shown, too."""
+    """A click inside the block that goes on below the list: its hidden items were there to be shown, too.
+
+    Items of the list that nobody saw are set aside, as those that were clicked are.
+    """
     n = len(items)
     changed = False
     for m in range(n):
-        state.was_clicked[items[m]] = clicks[m]
+        state.was_clicked[items[m]] = m >= len(clicks) or clicks[m] != 0
     for word in range(len(notes) - n):
         members = np.int64(notes[n + word])
         for bit in range(BITS):
@@ -160,7 +163,8 @@ class TopRank(ClickPolicy):
     """Shuffles items among which it cannot tell the better yet, below those that it knows to be better.
 
     It learns fast in the cascade, dependent click and position-based models alike, but begins with random lists: where
-    a good list is in use already, BubbleRank is the safe choice.
+    a good list is in use already, BubbleRank is the safe choice. Two items are compared where both were seen, or where
+    chance left one of them out of the list, which counts as no click on it.
 
     Parameters
     ----------
@@ -194,6 +198,7 @@ class TopRank(ClickPolicy):
         {"n_items": 5, "n_positions": 5, "horizon": 10_000},
         {"n_items": 7, "n_positions": 3, "delta": 0.001},
     )
+    takes_seen = True
 
     def __init__(
         self,

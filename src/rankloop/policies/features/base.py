@@ -38,6 +38,18 @@ MOST_TIMES_SMALLER = 8
 """How much smaller than the catalogue candidates may be to be marked in it; a catalogue of so few is soon made."""
 
 
+Feedback = (
+    tuple[Ranking, Sequence[int] | npt.NDArray[Any]] | tuple[Ranking, Sequence[int] | npt.NDArray[Any], int | None]
+)
+"""A list with its clicks and, where only its first positions were seen, how many."""
+
+
+def parts(feedback: Feedback) -> tuple[Ranking, Sequence[int] | npt.NDArray[Any], int | None]:
+    """The list, its clicks, and how many positions were seen (None: all)."""
+    ranking, clicks, seen = feedback if len(feedback) == 3 else (*feedback, None)
+    return ranking, clicks, seen
+
+
 class Kept(NamedTuple):
     """What a policy has learned, and which items may be shown."""
 
@@ -59,6 +71,9 @@ class FeaturePolicy(ClickPolicy):
 
     sampled: ClassVar[bool] = False
     """Whether the policy explores by Thompson sampling."""
+
+    takes_seen = True
+    may_be_shorter = True
 
     _least_coverage: ClassVar[float] = 0.0
     """What a topic covers at least."""
@@ -108,7 +123,6 @@ class FeaturePolicy(ClickPolicy):
 
     def _rank(self, candidates: Iterable[int] | None, relevance: Any, topics: Any) -> Ranking:
         if candidates is None and relevance is None and topics is None:
-            self._check_enough(int(self.state.catalogue.eligible.sum()))
             return ClickPolicy.rank(self)
         eligible = self.state.catalogue.eligible
         chosen = np.flatnonzero(eligible) if candidates is None else check_items(candidates, self.n_items)
@@ -116,43 +130,54 @@ class FeaturePolicy(ClickPolicy):
         if len(gone):
             raise ValueError(f"item {gone[0]} has been removed: leave it out of the candidates")
         given = self._check_given(relevance, topics)
-        self._check_enough(len(chosen) + len(given[0]))
+        n_shown = self._shown_of(len(chosen) + len(given[0]))
         if not len(given[0]) and len(chosen) * MOST_TIMES_SMALLER > self.n_items:
             allowed = np.zeros(self.n_items, np.uint8)
             allowed[chosen] = 1
             state = self.state._replace(catalogue=self.state.catalogue._replace(eligible=allowed))
-            return self._choose_from(state, np.arange(self.n_items), self._features)
+            return self._choose_from(state, np.arange(self.n_items), self._features, n_shown)
         features = stack([own[chosen] for own in self._features], given)
         names = np.concatenate([chosen, -1 - np.arange(len(given[0]))])
         state = self._state_with(new_catalogue(*features), self.state.rng, self.state.model)
-        return self._choose_from(state, names, features)
+        return self._choose_from(state, names, features, n_shown)
 
     def _choose_from(
-        self, state: FeatureState, names: npt.NDArray[np.int64], features: tuple[Floats, Floats]
+        self, state: FeatureState, names: npt.NDArray[np.int64], features: tuple[Floats, Floats], n_shown: int
     ) -> Ranking:
-        items = np.zeros(self.n_positions, np.int64)
+        items = np.zeros(n_shown, np.int64)
         choose_once(state, items, np.zeros(0))
         brought = items[names[items] < 0]
         notes = np.concatenate([each[brought] for each in features], axis=1)
         return Ranking(names[items].tolist(), notes=notes.ravel().tolist(), policy=self._tag)
 
-    def update(self, ranking: Ranking, clicks: Sequence[int] | npt.NDArray[Any]) -> None:
-        """Learn from the clicks on a list of this policy: 1 or 0 for each position."""
-        self.learn(*self.check_update(ranking, clicks))
+    @property
+    def n_shown(self) -> int:
+        """How many items the next list has: fewer than `n_positions` where the catalogue has fewer."""
+        return self._shown_of(int(self.state.catalogue.eligible.sum()))
 
-    def update_many(self, feedback: Iterable[tuple[Ranking, Sequence[int] | npt.NDArray[Any]]]) -> None:
-        """Learn from many lists at once, each with its clicks; where one of them is refused, none is learned from."""
-        for checked in [self.check_update(ranking, clicks) for ranking, clicks in feedback]:
+    def update(self, ranking: Ranking, clicks: Sequence[int] | npt.NDArray[Any], *, seen: int | None = None) -> None:
+        """Learn from the clicks on a list of this policy: 1 or 0 for each position, the first `seen` of them seen."""
+        self.learn(*self.check_update(ranking, clicks, seen))
+
+    def update_many(self, feedback: Iterable[Feedback]) -> None:
+        """Learn from many lists at once, each with its clicks and, where only its first positions were seen, how many.
+
+        Where one of them is refused, none is learned from.
+        """
+        for checked in [self.check_update(*parts(each)) for each in feedback]:
             self.learn(*checked)
 
     def check_update(
-        self, ranking: Ranking, clicks: Sequence[int] | npt.NDArray[Any]
+        self, ranking: Ranking, clicks: Sequence[int] | npt.NDArray[Any], seen: int | None = None
     ) -> tuple[npt.NDArray[np.int64], Floats, npt.NDArray[np.uint8]]:
         """What `learn` needs, or why it cannot be learned from."""
-        return self._check_ranking(ranking), np.array(ranking.notes, np.float64), self._check_clicks(clicks)
+        items = self._check_ranking(ranking)
+        return items, np.array(ranking.notes, np.float64), self._check_clicks(clicks, len(items), seen)
 
     def learn(self, items: npt.NDArray[np.int64], notes: Floats, clicks: npt.NDArray[np.uint8]) -> None:
-        """Learn from what was checked."""
+        """Learn from what was checked: the clicks are those on the positions that were seen."""
+        if not len(clicks):
+            return
         state = self.state
         if len(notes):
             state = self._state_with(new_catalogue(*self._rows(items, notes)), self.state.rng, self.state.model)
@@ -258,8 +283,7 @@ class FeaturePolicy(ClickPolicy):
     @property
     def best(self) -> list[int]:
         """The list that looks best now, with nothing shown for the sake of learning."""
-        self._check_enough(int(self.state.catalogue.eligible.sum()))
-        items = np.zeros(self.n_positions, np.int64)
+        items = np.zeros(self.n_shown, np.int64)
         choose_once(self.state._replace(rng=self.state.rng.copy(), gamma=0.0, sampled=False), items, np.zeros(0))
         return items.tolist()
 
@@ -369,9 +393,11 @@ class FeaturePolicy(ClickPolicy):
         """What the model takes for relevance features and for topics of what it is given."""
         return relevance, topics
 
-    def _check_enough(self, n_candidates: int) -> None:
-        if n_candidates < self.n_positions:
-            raise ValueError(f"n_positions = {self.n_positions} is more than the {n_candidates} candidates there are")
+    def _shown_of(self, n_candidates: int) -> int:
+        """How many of so many candidates a list has."""
+        if n_candidates < 1:
+            raise ValueError("there are no candidates to choose from: give at least one")
+        return min(self.n_positions, n_candidates)
 
     def _check_ranking(self, ranking: Ranking) -> npt.NDArray[np.int64]:
         notes = getattr(ranking, "notes", ())
@@ -380,8 +406,7 @@ class FeaturePolicy(ClickPolicy):
         # Strangers: numbered from -1 down, with their features in the notes.
         if ranking.policy != self._tag:
             raise ValueError(f"{ranking!r} is not a list of this policy: feedback belongs to the policy that chose it")
-        if len(ranking) != self.n_positions or len(set(ranking.items)) != len(ranking):
-            raise ValueError(f"a list of this policy has {self.n_positions} different items, not {ranking!r}")
+        self._check_different(ranking)
         if not all(is_number(n) and abs(n) < np.inf for n in notes):
             raise self._wrong_notes(ranking)
         whole = [item for item in ranking if isinstance(item, int | np.integer) and not isinstance(item, bool)]

@@ -141,8 +141,8 @@ def fill_greedily(rng: Any, items: Any, catalogue: Any, covariance: Any, widths:
             j = catalogue.topics[p]
             lost = remaining[j] * max(catalogue.coverage[p], 0.0)  # what is below 0 covers nothing
             _cover(j, lost, catalogue, covariance, desk, bonus)
-    for k in range(len(items)):
-        desk.last[k] = items[k]
+    for k in range(len(desk.last)):  # what a short list leaves over goes to its last item: repeats must come last
+        desk.last[k] = items[min(k, len(items) - 1)]
 
 
 @inlined

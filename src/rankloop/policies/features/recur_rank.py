@@ -72,7 +72,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
     part, tally = state.part, state.tally
     finished = False
-    for k in range(len(items)):
+    for k in range(len(clicks)):
         if notes[k] > 0.0 and notes[k] == part[k, STAMP]:
             item = items[k]
             if tally[item, SEEN] < tally[item, QUOTA]:
@@ -282,6 +282,7 @@ class RecurRank(ClickPolicy):
         {"features": np.eye(5), "n_positions": 2, "horizon": 5000},
         {"features": np.eye(7)[:, :1] - [[0.0, 1.0, 2.0]], "n_positions": 3, "horizon": 5000, "delta": 0.2},
     )
+    takes_seen = True
 
     def __init__(
         self,

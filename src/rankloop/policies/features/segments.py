@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rankloop.policies.base import Policy
 from rankloop.policies.clicks.base import Ranking
-from rankloop.policies.features.base import FeaturePolicy
+from rankloop.policies.features.base import FeaturePolicy, Feedback, parts
 from rankloop.policies.features.ridge import Ridge, new_ridge
 from rankloop.storage import read_archive, write_archive
 
@@ -75,17 +75,17 @@ class Segments(Mapping[str, FeaturePolicy]):
     def __repr__(self) -> str:
         return f"Segments({self._policy!r}, {len(self)} segments)"
 
-    def update(self, ranking: Ranking, clicks: Sequence[int] | npt.NDArray[Any]) -> None:
-        """Learn from the clicks on a list of one of the segments."""
-        self.update_many([(ranking, clicks)])
+    def update(self, ranking: Ranking, clicks: Sequence[int] | npt.NDArray[Any], *, seen: int | None = None) -> None:
+        """Learn from the clicks on a list of one of the segments, of which the first `seen` positions were seen."""
+        self.update_many([(ranking, clicks, seen)])
 
-    def update_many(self, feedback: Iterable[tuple[Ranking, Sequence[int] | npt.NDArray[Any]]]) -> None:
+    def update_many(self, feedback: Iterable[Feedback]) -> None:
         """Learn from many lists at once, of any segments; where one of them is refused, none is learned from."""
         checked = []
-        for ranking, clicks in feedback:
+        for ranking, clicks, seen in map(parts, feedback):
             segment = self._segment_of(ranking)
             policy = self._segments.get(segment) or self._begin(segment)
-            checked.append((segment, policy.check_update(ranking, clicks)))
+            checked.append((segment, policy.check_update(ranking, clicks, seen)))
         for segment, observation in checked:
             self[segment].learn(*observation)
 

@@ -46,7 +46,7 @@ def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
     n_topics = len(remaining)
     for j in range(n_topics):
         remaining[j] = 1.0
-    for k in range(len(items)):
+    for k in range(len(clicks)):
         a = items[k]
         for j in range(n_topics):
             phi[j] = 0.0
