@@ -112,7 +112,7 @@ def bench_comparisons(data: Letor) -> None:
         for name in ("perfect", "navigational", "informational"):
             user = User.named(name)
             labels = data.labels.astype(np.int64)
-            problem = Problem(rankings, labels, data.offsets, user, interleaver, 10, False, 0, n, None)
+            problem = Problem(rankings, labels, data.offsets, user, interleaver, 10, "marginal", 0, n, None)
             measure_pair(problem._replace(comparisons=1000), 0, 64)
             took = seconds(lambda p=problem: [measure_pair(p, *pair) for pair in pairs])  # type: ignore[misc]
             rate = len(pairs) * n / took

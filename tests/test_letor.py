@@ -205,8 +205,17 @@ def test_features_are_rankers_with_ties_in_random_order() -> None:
 def test_pessimistic_ties_put_the_less_relevant_first() -> None:
     data = Letor.from_documents([[1.0], [1.0], [0.0], [1.0]], labels=[2, 0, 4, 1], qids=[1] * 4)
     assert Rankers.from_features(data).rankings(ties="pessimistic").order.tolist() == [[1, 3, 0, 2]]
-    with pytest.raises(ValueError, match="ties must be random or pessimistic"):
+    with pytest.raises(ValueError, match="ties must be random, pessimistic or redrawn"):
         Rankers.from_features(data).rankings(ties="best")
+
+
+def test_lists_whose_ties_are_redrawn_say_what_is_tied() -> None:
+    data = Letor.from_documents(
+        [[3, 0], [1, 0], [1, 0], [9, 9], [1, 0], [2, 0]], labels=[0] * 6, qids=[1, 1, 1, 2, 1, 1]
+    )
+    tied_until = Rankers.from_features(data).rankings(ties="redrawn").tied_until
+    assert tied_until.tolist() == [[1, 2, 5, 5, 5, 1], [5, 5, 5, 5, 5, 1]]
+    assert Rankers.from_features(data).rankings().tied_until.size == 0
 
 
 def test_rankers_from_files_of_scores(tmp_path: Path) -> None:

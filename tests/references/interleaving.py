@@ -106,3 +106,26 @@ def one_comparison(
             if draw.random() < stop[labels[d]]:
                 break
     return 0.5 * (1 + (lead > 0) - (lead < 0))
+
+
+def one_redrawn_comparison(
+    scores: Sequence[Sequence[float]], labels: Sequence[int], click: Sequence[float], stop: Sequence[float],
+    length: int, draw: random.Random,
+) -> list[float]:  # fmt: skip
+    """One impression whose ties are broken once for the list and once more for its credit: win, tie and loss."""
+
+    def ranking(of: Sequence[float]) -> list[int]:
+        return sorted(range(len(of)), key=lambda d: (-of[d], draw.random()))
+
+    rankings = [ranking(of) for of in scores]
+    items: list[int] = []
+    for _ in range(length):
+        chances = softmax(rankings[draw.randrange(2)], items)
+        items.append(draw.choices(list(chances), list(chances.values()))[0])
+    clicks = [0] * length
+    for k, d in enumerate(items):
+        if draw.random() < click[labels[d]]:
+            clicks[k] = 1
+            if draw.random() < stop[labels[d]]:
+                break
+    return assignment_outcome([ranking(of) for of in scores], items, clicks)

@@ -43,10 +43,13 @@ def preferences(
     ] = None,
     length: Annotated[str, typer.Option(metavar="N", help="Documents in a list.")] = "10",
     estimator: Annotated[
-        str, typer.Option(metavar="NAME", help="marginal, exact over teams where known; or sampled.")
+        str,
+        typer.Option(
+            metavar="NAME", help="marginal, exact over teams where known; sampled; or binary, the favoured ranker wins."
+        ),
     ] = "marginal",
     ties: Annotated[
-        str, typer.Option(metavar="NAME", help="Order of documents with equal scores: random or pessimistic.")
+        str, typer.Option(metavar="NAME", help="Order of documents with equal scores: random, pessimistic or redrawn.")
     ] = "random",
     queries: Annotated[
         str | None, typer.Option(metavar="N", help="Only so many queries, picked at random.", show_default="all")

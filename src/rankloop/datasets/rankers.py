@@ -14,17 +14,20 @@ Places = npt.NDArray[Any]
 """Whole numbers in two bytes, or four where a query has so many documents."""
 
 
-TIES = ("random", "pessimistic")
+TIES = ("random", "pessimistic", "redrawn")
 
 
 class Rankings(NamedTuple):
     """Every query's documents as every ranker orders them; documents are numbered from 0 within their query.
 
-    `order[r, offsets[q] + k]` is the document at rank k, `rank[r, offsets[q] + d]` the rank of document d.
+    `order[r, offsets[q] + k]` is the document at rank k, `rank[r, offsets[q] + d]` the rank of document d. Where ties
+    are to be redrawn, `tied_until[r, offsets[q] + k]` is the rank below all documents that are tied with the one at
+    rank k; else the array is empty.
     """
 
     order: Places
     rank: Places
+    tied_until: Places
 
 
 class Rankers:
@@ -86,18 +89,20 @@ class Rankers:
         """The list of every ranker for every query; documents of equal score come in random order.
 
         With `ties="pessimistic"` the less relevant of them come first, so that a ranker is judged by what it tells
-        apart: one that gives all documents the same score is then the worst of all, not a random list.
+        apart: one that gives all documents the same score is then the worst of all, not a random list. With
+        `ties="redrawn"` their order is only the first of many, and the lists say which documents are tied.
 
         The order of ties depends on the seed, the query's place and the ranker's place only. All lists together take
-        four bytes for each document and ranker.
+        four bytes for each document and ranker, six where ties are to be redrawn.
         """
         if ties not in TIES:
-            raise ValueError(f"ties must be {' or '.join(TIES)}, not {ties!r}")
+            raise ValueError(f"ties must be {', '.join(TIES[:-1])} or {TIES[-1]}, not {ties!r}")
         data = self.data
         most = int(data.sizes.max())
         dtype: Any = np.uint16 if most < 2**16 else np.int32
         order = np.empty((len(self.names), data.n_documents), dtype)
         rank = np.empty_like(order)
+        tied_until = np.empty_like(order) if ties == "redrawn" else np.empty((0, 0), dtype)
         for query in range(data.n_queries):
             begin, end = data.offsets[query], data.offsets[query + 1]
             scores = np.ascontiguousarray(self.scores[begin:end].T)
@@ -107,8 +112,18 @@ class Rankers:
             ranked = np.lexsort((lots, -scores), axis=1)
             order[:, begin:end] = ranked
             np.put_along_axis(rank[:, begin:end], ranked, np.arange(end - begin, dtype=dtype)[None, :], axis=1)
-        return Rankings(order, rank)
+            if ties == "redrawn":
+                tied_until[:, begin:end] = _ends_of_runs(np.take_along_axis(scores, ranked, axis=1))
+        return Rankings(order, rank, tied_until)
 
     def __repr__(self) -> str:
         few = ", ".join(self.names[:3]) + (", ..." if len(self.names) > 3 else "")
         return f"Rankers({len(self.names)} of {self.data.name}: {few})"
+
+
+def _ends_of_runs(values: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
+    """For each value of each row, where the run of values equal to it ends."""
+    n = values.shape[1]
+    ends = np.full(values.shape, n)
+    ends[:, :-1] = np.where(values[:, :-1] != values[:, 1:], np.arange(1, n), n)
+    return np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]

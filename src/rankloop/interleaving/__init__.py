@@ -2,7 +2,7 @@
 
 from rankloop.interleaving.balanced import Balanced
 from rankloop.interleaving.base import Interleaver, Interleaving, Outcome
-from rankloop.interleaving.drafts import begin, draw, judge, prepare
+from rankloop.interleaving.drafts import begin, draw, judge, place, prepare
 from rankloop.interleaving.lists import Lists
 from rankloop.interleaving.optimised import Optimised
 from rankloop.interleaving.probabilistic import Probabilistic
@@ -24,5 +24,6 @@ __all__ = [
     "begin",
     "draw",
     "judge",
+    "place",
     "prepare",
 ]

@@ -7,18 +7,45 @@ from typing import Any
 import numpy as np
 
 from rankloop.click_models.users import clicks_on, stops_after
-from rankloop.interleaving import begin, draw, judge, prepare
-from rankloop.kernels import entry
+from rankloop.interleaving import begin, draw, judge, place, prepare
+from rankloop.kernels import below, compiled, entry
 
 COUNT, SUM, SQUARES = range(3)
+
+MARGINAL, SAMPLED, BINARY = range(3)
+"""How a clicked list is scored."""
+ROUNDING = 1e-9
+"""A lead smaller than this is none."""
+
+
+@compiled
+def _shuffle_ties(
+    rng: Any, order: Any, rank: Any, tied_until: Any, left: int, right: int, start: int, n_items: int
+) -> None:
+    """Put documents that a ranker ties into random order, for both rankers."""
+    for ranker in range(2):
+        row = left if ranker == 0 else right
+        at = 0
+        while at < n_items:
+            end = int(tied_until[row, start + at])
+            for last in range(end - 1, at, -1):
+                other = at + below(rng, last - at + 1)
+                item = order[ranker, last]
+                order[ranker, last] = order[ranker, other]
+                order[ranker, other] = item
+                rank[ranker, item] = other
+                rank[ranker, order[ranker, last]] = last
+            at = end
 
 
 @entry
 def compare(
     draft: Any,
+    credit: Any,
     rng: Any,
     order: Any,
     rank: Any,
+    tied_until: Any,
     left: int,
     right: int,
     labels: Any,
@@ -26,12 +53,14 @@ def compare(
     deal: Any,
     click: Any,
     stop: Any,
-    sampled: bool,
+    rule: int,
     tally: Any,
 ) -> None:
     """Compare two rankers deal[q] times on each query q, and add count, sum and squares of the scores to tally[q].
 
-    A list is drawn only as far as its reader gets, which changes nothing: what nobody reads nobody clicks.
+    A list is drawn only as far as its reader gets, which changes nothing: what nobody reads nobody clicks. Credit is
+    that of the draft which drew the list, unless there is another, `credit`: ties are then broken anew for each list,
+    and once more in that draft, which scores it. Numba drops what is for the other case.
     """
     n_positions = len(draft.notes)
     clicked = np.zeros(n_positions, np.int64)
@@ -48,22 +77,40 @@ def compare(
             draft.rank[0, at] = rank[left, start + at]
             draft.rank[1, at] = rank[right, start + at]
         prepare(draft)
+        if credit is not None:
+            for ranker in range(2):
+                credit.sizes[ranker] = n_items
+                for at in range(n_items):
+                    credit.order[ranker, at] = draft.order[ranker, at]
+                    credit.rank[ranker, at] = draft.rank[ranker, at]
+            prepare(credit)
         total = 0.0
         squares = 0.0
         for _ in range(deal[query]):
+            if credit is not None:
+                _shuffle_ties(rng, draft.order, draft.rank, tied_until, left, right, start, n_items)
+                _shuffle_ties(rng, credit.order, credit.rank, tied_until, left, right, start, n_items)
+                begin(credit, rng)
             begin(draft, rng)
             n_clicked = 0
             for k in range(n_positions):
                 item = draw(draft, rng, k)
                 if item < 0:
                     break
+                if credit is not None:
+                    place(credit, k, item, 0)  # whoever drew it: expected credit does not ask
                 grade = labels[start + item]
                 if clicks_on(rng, click, grade):
                     clicked[n_clicked] = k
                     n_clicked += 1
                     if stops_after(rng, stop, grade):
                         break
-            score = judge(draft, clicked, n_clicked, sampled)
+            if credit is None:
+                score = judge(draft, clicked, n_clicked, rule == SAMPLED)
+            else:
+                score = judge(credit, clicked, n_clicked, False)
+            if rule == BINARY:
+                score = 0.5 * (1 + (score > 0.5 + ROUNDING) - (score < 0.5 - ROUNDING))
             total += score
             squares += score * score
         tally[query, COUNT] += deal[query]

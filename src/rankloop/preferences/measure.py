@@ -20,7 +20,7 @@ from rankloop.click_models.users import User
 from rankloop.datasets import Rankers, Rankings
 from rankloop.interleaving import Interleaver, Lists, Probabilistic
 from rankloop.kernels import stream
-from rankloop.preferences.loop import COUNT, SQUARES, SUM, compare
+from rankloop.preferences.loop import BINARY, COUNT, MARGINAL, SAMPLED, SQUARES, SUM, compare
 from rankloop.preferences.matrix import Ledger, MeasuredPreferences
 
 DEFAULT_COMPARISONS = 400_000
@@ -29,7 +29,7 @@ PILOT = 2000
 AT_ONCE = 1_000_000
 """Comparisons after which to see whether anybody wants to stop."""
 SECONDS_BETWEEN_SAVES = 20.0
-ESTIMATORS = ("marginal", "sampled")
+ESTIMATORS = {"marginal": MARGINAL, "sampled": SAMPLED, "binary": BINARY}
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 
@@ -43,7 +43,7 @@ class Problem(NamedTuple):
     user: User
     interleaver: Interleaver
     length: int
-    sampled: bool
+    estimator: str
     seed: int
     comparisons: int
     error: float | None
@@ -93,10 +93,13 @@ def measure_preferences(
     estimator
         `marginal` scores a clicked list with its expected outcome over all teams that could have made it, where the
         interleaver knows it (probabilistic); `sampled` with the outcome of the teams as drawn. Both have the same mean,
-        the first less variance.
+        the first less variance. `binary` gives the whole list to the ranker which that expected outcome favours, as the
+        thesis' matrices do; its mean is another.
     ties
         Whether documents to which a ranker gives the same score come in `random` order, fixed for each query, or in
-        `pessimistic` order, the less relevant first.
+        `pessimistic` order, the less relevant first. `redrawn`, for the probabilistic interleaver: in random order,
+        drawn anew for each list and once more for its credit, as in the software behind the thesis' matrices. That is
+        biased against rankers with ties; use it to compare with such matrices only.
     seed
         Of everything random: how ties in a ranking are broken, the lists, the clicks.
     workers
@@ -131,7 +134,12 @@ def measure_preferences(
     if comparisons is None:
         comparisons = DEFAULT_COMPARISONS if error is None else MOST_COMPARISONS
     if estimator not in ESTIMATORS:
-        raise ValueError(f"estimator must be {' or '.join(ESTIMATORS)}, not {estimator!r}")
+        raise ValueError(f"estimator must be {', '.join(ESTIMATORS)}, not {estimator!r}")
+    if ties == "redrawn" and (not isinstance(interleaver, Probabilistic) or estimator == "sampled"):
+        raise ValueError(
+            "ties can be redrawn only where credit is expected over teams: with the interleaver probabilistic and the "
+            f"estimator marginal or binary, not with {interleaver.name} and {estimator}"
+        )
     _whole("comparisons", comparisons, 2)
     _whole("length", length, 1)
     _whole("seed", seed, 0)
@@ -143,12 +151,12 @@ def measure_preferences(
         user,
         interleaver,
         length,
-        estimator == "sampled",
+        estimator,
         seed,
         comparisons,
         error,
     )
-    ledger = Ledger(len(rankers.names), _setting(problem, rankers, estimator), None if keep is None else Path(keep))
+    ledger = Ledger(len(rankers.names), _setting(problem, rankers, ties), None if keep is None else Path(keep))
     if missing := ledger.missing():
         _measure_all(problem, ledger, missing, workers, progress, f"{data.name}, {user.name}")
         ledger.keep()
@@ -211,6 +219,9 @@ def measure_pair(problem: Problem, left: int, right: int) -> tuple[float, int, f
     widest = int(np.diff(problem.offsets).max())
     lists = Lists(np.zeros((2, widest), np.int32), np.zeros((2, widest), np.int32), np.zeros(2, np.int64))
     draft = problem.interleaver.draft(lists, min(problem.length, widest))
+    credit = None
+    if problem.rankings.tied_until.size:
+        credit = problem.interleaver.draft(Lists(*map(np.zeros_like, lists)), min(problem.length, widest))
     rng = stream(problem.seed, left, right)
     deck = np.random.default_rng([problem.seed, left, right]).permutation(n_queries)
     tally = np.zeros((n_queries, 3))
@@ -229,9 +240,9 @@ def measure_pair(problem: Problem, left: int, right: int) -> tuple[float, int, f
         deal[deck[: n % n_queries]] += 1
         compare(
             draft,
+            credit,
             rng,
-            problem.rankings.order,
-            problem.rankings.rank,
+            *problem.rankings,
             left,
             right,
             problem.labels,
@@ -239,7 +250,7 @@ def measure_pair(problem: Problem, left: int, right: int) -> tuple[float, int, f
             deal,
             problem.user.click,
             problem.user.stop,
-            problem.sampled,
+            ESTIMATORS[problem.estimator],
             tally,
         )
 
@@ -277,7 +288,7 @@ def standard_error(tally: npt.NDArray[np.float64]) -> float:
     return math.sqrt(max(0.0, spread) / (total - 1) / total)
 
 
-def _setting(problem: Problem, rankers: Rankers, estimator: str) -> dict[str, Any]:
+def _setting(problem: Problem, rankers: Rankers, ties: str) -> dict[str, Any]:
     digest = hashlib.blake2b(digest_size=16)
     for array in (problem.rankings.order, problem.labels, problem.offsets):
         digest.update(np.ascontiguousarray(array).data)
@@ -291,7 +302,8 @@ def _setting(problem: Problem, rankers: Rankers, estimator: str) -> dict[str, An
         "comparisons": problem.comparisons,
         "error": problem.error,
         "length": problem.length,
-        "estimator": estimator,
+        "estimator": problem.estimator,
+        "ties": ties,
         "seed": problem.seed,
     }
 
