@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-LIMIT = 150.0
+LIMIT = 200.0
 """Seconds that a program may take, on a machine with much else to do."""
 
 # A program inherits that SIGINT is ignored (from nohup, and from some CI systems), and then nothing can interrupt it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import namedtuple
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -80,7 +81,7 @@ def test_environments_run_their_own_steps(names: tuple[str, str]) -> None:
     """All fields of these states have one type, for which the compiler has a type of its own, NamedUniTuple."""
 
     def environment(name: str, loss: float) -> Any:
-        state_type = NamedTuple(name, [("attraction", Any), ("optimal", Any)])  # type: ignore[misc]
+        state_type = namedtuple(name, ["attraction", "optimal"])
 
         @step(regret, state_type)
         def _regret(environment: Any, items: Any) -> float:
