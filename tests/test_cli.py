@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import os
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
+import processes
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -301,7 +300,7 @@ def test_demo_goes_on_to_the_claims_of_the_thesis(tmp_path: Path, monkeypatch: p
 
 
 def test_the_module_is_the_command_too() -> None:
-    done = subprocess.run([sys.executable, "-m", "rankloop", "duell"], capture_output=True, text=True, check=False)
+    done = processes.run([sys.executable, "-m", "rankloop", "duell"], check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "rankloop: no command 'duell': did you mean duel?\n"
 
@@ -324,13 +323,11 @@ def test_ctrl_c_keeps_runs_and_the_same_command_goes_on(tmp_path: Path) -> None:
         str(out),
     ]
     command += ["--workers", "1", "--runs"]
-    process = subprocess.Popen([*command, "9999"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not (out / "MergeDTS.npz").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=30)
+    with processes.started([*command, "9999"]) as process:
+        while not (out / "MergeDTS.npz").exists():
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.05)
+        stdout, stderr = processes.interrupt(process)
     assert process.returncode == 130, stderr
     assert "Traceback" not in stderr
     assert "(interrupted)" in stdout
@@ -338,7 +335,7 @@ def test_ctrl_c_keeps_runs_and_the_same_command_goes_on(tmp_path: Path) -> None:
     kept = rl.Result.load(out / "MergeDTS.npz")
     n_kept = len(kept.finished)
     assert 1 <= n_kept < 9999
-    done = subprocess.run([*command, str(n_kept + 1)], capture_output=True, text=True, check=True)
+    done = processes.run([*command, str(n_kept + 1)])
     assert "Table:" in done.stdout
     after = rl.Result.load(out / "MergeDTS.npz")
     assert len(after.finished) == n_kept + 1

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from test_cli import rankloop, refused
 
@@ -195,16 +194,11 @@ main()
 def test_ctrl_c_keeps_what_is_finished_and_reports_it(tmp_path: Path) -> None:
     out = tmp_path / "out"
     program = SLOW.format(path=[os.path.dirname(__file__), *sys.path], out=str(out))
-    process = subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    deadline = time.monotonic() + 120
-    while len(list(out.glob("runs/*.parquet"))) < 2:
-        assert time.monotonic() < deadline
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
+    with processes.started([sys.executable, "-c", program]) as process:
+        while len(list(out.glob("runs/*.parquet"))) < 2:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.1)
+        stdout, stderr = processes.interrupt(process)
     assert process.returncode == 130, stderr
     assert "Traceback" not in stderr
     assert "1 holds" in stdout

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 
 import rankloop as rl
@@ -51,13 +52,12 @@ def local_cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[byt
     worker = ["worker", *common, "--no-nanny", "--nthreads", "1", "--host", "127.0.0.1", "--death-timeout", "50"]
     worker += ["--local-directory", str(folder)]
     commands = [["scheduler", *common, "--host", "127.0.0.1", "--port", "0"], worker, worker]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     started: list[subprocess.Popen[bytes]] = []
     try:
         for number, command in enumerate(commands):
             with (folder / f"log-{number}").open("wb") as log:
                 dask = [sys.executable, "-m", "dask", *command]
-                started.append(subprocess.Popen(dask, stdout=log, stderr=log, env=environment))
+                started.append(subprocess.Popen(dask, stdout=log, stderr=log, env=processes.environment()))
         deadline = time.monotonic() + 40
         while not (told.exists() and told.stat().st_size):
             assert time.monotonic() < deadline, (folder / "log-0").read_text()

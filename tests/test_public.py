@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
+import processes
 import pytest
 
 import rankloop
@@ -13,9 +13,7 @@ import rankloop
 def loaded_after(statement: str) -> set[str]:
     """The top-level modules in a fresh process after a statement."""
     script = f"{statement}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
-    return set(
-        subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout.split()
-    )
+    return set(processes.run([sys.executable, "-c", script]).stdout.split())
 
 
 def test_import_loads_nothing_heavy() -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
-import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
 
 import numpy as np
+import processes
 import pytest
 
 import rankloop as rl
@@ -316,17 +315,20 @@ else:
 """
 
 
+def until_interrupted(script: str, after: float) -> tuple[str, float]:
+    """What a script prints from Ctrl-C on, some seconds after its first line, and how long it then takes to end."""
+    with processes.started([sys.executable, "-c", script]) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "one\n", process.communicate()
+        time.sleep(after)
+        begin = time.monotonic()
+        rest, _ = processes.interrupt(process)
+        return rest, time.monotonic() - begin
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT")
 def test_ctrl_c_keeps_finished_runs() -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED.replace("HORIZON", "10**5")], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "one\n"
-    begin = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    rest, _ = process.communicate(timeout=30)
-    took = time.monotonic() - begin
+    rest, took = until_interrupted(INTERRUPTED.replace("HORIZON", "10**5"), after=0.0)
     interrupted, finished, in_order = rest.split()
     assert interrupted == in_order == "True"
     assert 1 <= int(finished) < 1000
@@ -336,15 +338,9 @@ def test_ctrl_c_keeps_finished_runs() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT")
 def test_ctrl_c_stops_long_runs_at_once() -> None:
     script = INTERRUPTED.replace("HORIZON", "10**12").replace("try:", "print('one', flush=True)\ntry:")
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "one\n"
-    time.sleep(1)
-    begin = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    rest, _ = process.communicate(timeout=30)
+    rest, took = until_interrupted(script, after=1.0)
     assert rest == "raised\n", "with nothing to return, the interrupt goes on to the caller"
-    assert time.monotonic() - begin < 5, "about half a second on an idle machine"
+    assert took < 5, "about half a second on an idle machine"
 
 
 def test_an_error_in_a_run_stops_the_others() -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import subprocess
 import sys
 import time
 from pathlib import Path
 
+import processes
 import pytest
 
 from rankloop.kernels.compiler import _alone
@@ -37,9 +36,8 @@ print(len(pairs), told[0], told[-1], *before, *kept())
 
 def warm(folder: Path, workers: int) -> list[int]:
     """Number of pairs; pairs told of first and last; markers and compiled loops before and after they are used here."""
-    environment = {**os.environ, "RANKLOOP_CACHE_DIR": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", SCRIPT, str(workers)]
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    environment = processes.environment(RANKLOOP_CACHE_DIR=str(folder))
+    ran = processes.run([sys.executable, "-c", SCRIPT, str(workers)], env=environment)
     return [int(word) for word in ran.stdout.split()]
 
 
@@ -59,10 +57,15 @@ def _write(path: Path, name: str) -> None:
 def test_processes_write_to_the_cache_in_turn(tmp_path: Path) -> None:
     context = multiprocessing.get_context("fork")
     writers = [context.Process(target=_write, args=(tmp_path, name)) for name in "ab"]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join(30)
-        assert writer.exitcode == 0
+    try:
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join(30)
+            assert writer.exitcode == 0
+    finally:
+        for writer in writers:
+            if writer.is_alive():
+                writer.kill()
     when = {file.name: file.stat().st_mtime_ns for file in tmp_path.glob("? *")}
     assert when["a ends"] <= when["b begins"] or when["b ends"] <= when["a begins"]

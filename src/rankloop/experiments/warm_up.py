@@ -179,5 +179,5 @@ def _types(state: Any) -> str:
             f"{state.dtype}{state.ndim}{'C' if state.flags.c_contiguous else 'A'}{'' if state.flags.writeable else 'r'}"
         )
     if isinstance(state, tuple):
-        return f"{type(state).__module__}.{type(state).__name__}({', '.join(map(_types, state))})"
+        return f"{type(state).__module__}.{type(state).__qualname__}({', '.join(map(_types, state))})"
     return type(state).__name__

@@ -1,6 +1,6 @@
 """Compiled steps and random draws: the floor that everything else stands on."""
 
-from rankloop.kernels.compiler import cache_directory, compiled, entry, inlined, step
+from rankloop.kernels.compiler import cache_directory, compiled, entry, inlined
 from rankloop.kernels.lanes import fill_words, lanes
 from rankloop.kernels.posterior import (
     Rates,
@@ -14,10 +14,12 @@ from rankloop.kernels.posterior import (
     record_win,
 )
 from rankloop.kernels.random import Stream, below, beta, next_word, normal, pick_largest, shuffle, stream, uniform
+from rankloop.kernels.states import StepError, step
 from rankloop.kernels.steps import choose, gains, learn, regret, respond, settled
 
 __all__ = [
     "Rates",
+    "StepError",
     "Stream",
     "below",
     "beta",

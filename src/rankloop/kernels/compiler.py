@@ -1,4 +1,4 @@
-"""The one place that touches the compiler.
+"""The one place that touches the compiler, together with `states`.
 
 A policy or an environment keeps its state in a NamedTuple of arrays and registers compiled steps for that type with
 `step`. A loop marked `entry` calls the generic steps, and the compiler picks the implementation by the type of the
@@ -16,22 +16,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import numba
 from numba.core import config
-from numba.extending import overload
-from numba.types import BaseNamedTuple
+
+from rankloop.kernels.states import OPTIONS, Function, explain, lasting
 
 try:
     import fcntl
 except ImportError:  # Windows, where processes that compile at once may still compile a loop twice
     fcntl = None  # type: ignore[assignment]
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-# Division by zero gives inf or nan, as in NumPy: the check for it in every division costs more than the division.
-_OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _UNUSED_CACHES_ARE_KEPT_FOR = 30 * 24 * 3600.0
@@ -82,7 +77,7 @@ def _remove_unused_caches(current: Path) -> None:
 
 def compiled(function: Function) -> Function:
     """Compile a helper that is only called from other compiled code (its machine code is cached with its caller's)."""
-    result: Function = numba.njit(**_OPTIONS)(function)
+    result: Function = numba.njit(**OPTIONS)(function)
     return result
 
 
@@ -92,7 +87,7 @@ def inlined(function: Function) -> Function:
     A call passes every array of a state by value and counts its references, about 100 ns; inlined code does neither.
     It is compiled anew at each place that calls it, so rare branches are better left to `compiled`.
     """
-    result: Function = numba.njit(forceinline=True, **_OPTIONS)(function)
+    result: Function = numba.njit(forceinline=True, **OPTIONS)(function)
     return result
 
 
@@ -102,39 +97,48 @@ def entry(function: Function) -> Function:
     Steps of a policy defined outside this package are compiled anew in each process, since nothing tells the cache
     when their source has changed.
     """
-    directory = cache_directory()
-    if directory is None:
-        return compiled(function)
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(directory)
-    try:
-        cached = numba.njit(cache=True, **_OPTIONS)(function)
-    finally:
-        config.CACHE_DIR = before
-    _save_in_turn(cached._cache, directory)
-    uncached = numba.njit(**_OPTIONS)(function)
+    dispatcher = _dispatcher(function, cache_directory())
 
     @wraps(function)
     def call(*args: Any) -> Any:
-        foreign = any(isinstance(arg, tuple) and not type(arg).__module__.startswith("rankloop.") for arg in args)
-        return (uncached if foreign else cached)(*args)
+        try:
+            return dispatcher(*args)
+        except Exception as error:
+            explain(error, function, dispatcher.overloads, args)
 
     return cast(Function, call)
 
 
-def _save_in_turn(kept: Any, directory: Path) -> None:
-    """Let no two processes write the index of a loop at once.
+def _dispatcher(function: Callable[..., Any], directory: Path | None) -> Any:
+    if directory is None:
+        return numba.njit(**OPTIONS)(function)
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(directory)
+    try:
+        dispatcher = numba.njit(cache=True, **OPTIONS)(function)
+    finally:
+        config.CACHE_DIR = before
+    _keep_what_lasts(dispatcher._cache, directory)
+    return dispatcher
+
+
+def _keep_what_lasts(kept: Any, directory: Path) -> None:
+    """Keep no code of states that may change, and let no two processes write the index of a loop at once.
 
     Numba reads the index, chooses the next file name and writes the index back: two processes that do so at the same
     time lose an entry, or worse, one's entry names the file with the other's machine code.
     """
-    save = kept.save_overload
+    load, save = kept.load_overload, kept.save_overload
 
-    def save_alone(signature: Any, code: Any) -> None:
-        with _alone(directory / "lock"):
-            save(signature, code)
+    def load_lasting(types: Any, context: Any) -> Any:
+        return load(types, context) if lasting(types) else None
 
-    kept.save_overload = save_alone
+    def save_alone(types: Any, code: Any) -> None:
+        if lasting(types):
+            with _alone(directory / "lock"):
+                save(types, code)
+
+    kept.load_overload, kept.save_overload = load_lasting, save_alone
 
 
 @contextmanager
@@ -145,22 +149,3 @@ def _alone(path: Path) -> Iterator[None]:
     with path.open("wb") as file:  # closing it lets the next one in
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def step(generic: Callable[..., Any], state_type: type, *, counted: bool = True) -> Callable[[Function], Function]:
-    """Register a function as the compiled form of `generic` for states of one NamedTuple type.
-
-    A step with loops counts a reference to every array of its state as it begins and ends, which can take longer than
-    the step itself (BubbleRank: 80 ns of 100). `counted=False` leaves that out, for steps that neither make nor return
-    an array: the caller holds the state meanwhile.
-    """
-
-    def register(function: Function) -> Function:
-        def implementation(state: Any, *_args: Any) -> Function | None:
-            matches = isinstance(state, BaseNamedTuple) and state.instance_class is state_type
-            return function if matches else None
-
-        overload(generic, strict=False, jit_options={"forceinline": True, "_nrt": counted, **_OPTIONS})(implementation)
-        return function
-
-    return register

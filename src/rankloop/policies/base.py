@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.kernels import Stream, choose, entry, learn, shuffle, stream
+from rankloop.kernels.states import place
 from rankloop.policies.checks import check_whole
 from rankloop.storage import read_archive, write_archive
 
@@ -55,7 +56,16 @@ class Policy:
     def parameters(self) -> dict[str, Any]:
         """The constructor's arguments, without the seed."""
         names = inspect.signature(type(self).__init__).parameters
-        return {name: getattr(self, name) for name in names if name not in ("self", "seed")}
+        return {name: self._stored(name) for name in names if name not in ("self", "seed")}
+
+    def _stored(self, name: str) -> Any:
+        try:
+            return getattr(self, name)
+        except AttributeError:
+            raise ValueError(
+                f"{type(self).__module__}.{type(self).__qualname__} takes {name} but does not store it: "
+                f"add self.{name} = {name} to __init__, at {place(type(self).__init__)}"
+            ) from None
 
     def fresh(self, seed: int | None = None) -> Self:
         """A policy with the same parameters that has seen nothing yet."""

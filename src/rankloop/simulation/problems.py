@@ -92,7 +92,7 @@ def digest(found: Sequence[Problem]) -> str:
     hashed = hashlib.blake2b(digest_size=16)
     for problem in found:
         state = problem.environment.state if problem.is_duel else problem.environment.state_at(problem.top)
-        for value in (type(state).__name__, problem.initial, *_flat(state)):
+        for value in (type(state).__qualname__, problem.initial, *_flat(state)):
             hashed.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
     return hashed.hexdigest()
 
@@ -101,7 +101,7 @@ def _flat(state: tuple[Any, ...]) -> Iterator[Any]:
     """The arrays and numbers of a state, those of states within it included."""
     for value in state:
         if isinstance(value, tuple):
-            yield type(value).__name__
+            yield type(value).__qualname__
             yield from _flat(value)
         else:
             yield value
