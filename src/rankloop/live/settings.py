@@ -32,6 +32,7 @@ MODES = ("live", "shadow", "off")
 CHANGEABLE = ("mode", "traffic", "rankers", "paused")
 """What may be changed while a loop runs."""
 
+TAKE_NEW_RANKERS = ("MergeDTS", "MergeRUCB")
 LONGEST_NAME = 1_024
 LONGEST_LIST = 1_000
 DEFAULT_HORIZON = 1_000_000
@@ -254,6 +255,11 @@ class Settings:
                 raise ValueError(
                     f"{word} cannot be changed in a running loop, only {', '.join(CHANGEABLE[:3])}: create another loop"
                 )
+        if "rankers" in given and self.policy not in TAKE_NEW_RANKERS:
+            raise ValueError(
+                f"rankers can join and leave under {' and '.join(TAKE_NEW_RANKERS)}, not under {self.policy}: "
+                "create another loop"
+            )
         return replace(self, **given)._checked()
 
     def make_policy(self, n_items: int, *, seed: int | None = 0, features: Any = None) -> Any:

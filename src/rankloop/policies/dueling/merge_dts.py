@@ -128,6 +128,7 @@ class MergeDTS(_MergePolicy):
     ACM Transactions on Information Systems, 2020.
     """
 
+    _of_pairs = ("wins", "above", "mass")
     examples = ({"n_arms": 8}, {"n_arms": 20, "alpha": 1.01, "batch_size": 4, "c": None, "epsilon": 0.1})
 
     def __init__(

@@ -9,7 +9,8 @@ large ones, so that each has from 0.5 M to 1.5 M arms where that is possible, M 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +50,9 @@ class Batches(NamedTuple):
 class _MergePolicy(DuelingPolicy):
     """What is public of a policy that eliminates arms batch by batch."""
 
+    _of_pairs: ClassVar[tuple[str, ...]] = ("wins",)
+    """Fields of the state that have one entry for each pair of slots."""
+
     def __init__(
         self, n_arms: int, alpha: float, batch_size: int, c: float | None, epsilon: float | None, seed: int | None
     ) -> None:
@@ -79,6 +83,62 @@ class _MergePolicy(DuelingPolicy):
             smallest=0.5 * self.batch_size,
             largest=1.5 * self.batch_size,
         )
+
+    def relisted(self, kept: Sequence[int | None]) -> Self:
+        """The policy over another set of arms, with all duels between those that stay.
+
+        Survivors stay in their batches. Arms that join form batches of their own; where that makes too many, the
+        smallest are joined. An arm that was eliminated stays so only where its duels with an arm that stays are proof
+        enough: what was lost to one that leaves is open again.
+
+        Parameters
+        ----------
+        kept
+            For each arm, the number it had before; None for an arm that joins.
+        """
+        given = {**self.parameters, "n_arms": len(kept)}
+        policy = type(self)(**given)
+        policy.identity = self.identity
+        policy.state.rng[:] = self.state.rng
+        policy._take_over(self, kept)
+        return policy
+
+    def _take_over(self, before: Self, kept: Sequence[int | None]) -> None:
+        old, new = before._batches, self._batches
+        n = self.n_arms
+        new.arm_of[:] = new.slot_of[:] = np.arange(n)
+        stays = [arm for arm in range(n) if kept[arm] is not None]
+        theirs = old.slot_of[[kept[arm] for arm in stays]]
+        for name in self._of_pairs:
+            getattr(self.state, name)[np.ix_(stays, stays)] = getattr(before.state, name)[np.ix_(theirs, theirs)]
+        new.counts[[TURN, OBSERVED]] = old.counts[[TURN, OBSERVED]]
+        number = {slot: arm for arm, slot in zip(stays, theirs.tolist(), strict=True)}
+        groups = [[number[slot] for slot in slots.tolist() if slot in number] for slots in before._slots()]
+        alive = {arm for group in groups for arm in group}
+        wins, level = self.state.wins, self._level()
+        back = [
+            arm
+            for arm in stays
+            if arm not in alive and not any(loses.py_func(wins, arm, rival, level) for rival in stays if rival != arm)
+        ]
+        joining = [arm for arm in range(n) if kept[arm] is None] + back
+        groups += [joining[i : i + self.batch_size] for i in range(0, len(joining), self.batch_size)]
+        groups = sorted((group for group in groups if group), key=len)
+        while len(groups) > len(new.start):  # there is room for as many batches as a new policy has
+            groups = sorted([groups[0] + groups[1], *groups[2:]], key=len)
+        order = [arm for group in groups for arm in group]
+        new.rival[:] = GONE
+        new.rival[order] = NOBODY
+        new.order[: len(order)] = order
+        new.start[: len(groups)] = np.cumsum([0, *map(len, groups)])[:-1]
+        new.size[: len(groups)] = list(map(len, groups))
+        stage = 1
+        while len(order) << stage <= n:
+            stage += 1
+        new.counts[[N_BATCHES, N_ALIVE, STAGE]] = len(groups), len(order), stage
+
+    def _level(self) -> float:
+        return float(bonus.py_func(self._batches))  # type: ignore[attr-defined]
 
     @property
     def batches(self) -> list[list[int]]:
