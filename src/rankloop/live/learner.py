@@ -235,12 +235,9 @@ class DuelLearner(Learner):
             if None in now:
                 return False
             pair = tuple(ranker for ranker in now if ranker is not None)
-        duel = Duel(pair[0], pair[1], choice.notes, **self._tagged())
+        duel = Duel(pair[0], pair[1], choice.notes)
         self.policy.update(duel, winner=pair[winner])
         return True
-
-    def _tagged(self) -> dict[str, Any]:
-        return {"policy": IDENTITY}
 
     def best(self) -> list[str]:
         """The ranker that looks best now."""
