@@ -24,20 +24,22 @@ class Proxy:
         self._server = server
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
-        self.messages = 0
-        """Number of pieces that clients have sent."""
-        self._cut_at: int | None = None
+        self._pieces = 0
+        self._text = b""
         self._deliver = False
         threading.Thread(target=self._listen, daemon=True).start()
 
-    def cut(self, after: int, *, deliver: bool) -> None:
-        """Cut the connection at a piece from now on; with `deliver` the server gets it, and its answer is lost."""
-        self._deliver, self._cut_at = deliver, self.messages + after
+    def cut(self, *, pieces: int = 1, text: bytes = b"", deliver: bool) -> None:
+        """Cut the connection when a client has sent so many pieces that hold a text.
 
-    @property
-    def armed(self) -> bool:
-        """Whether a connection is still to be cut."""
-        return self._cut_at is not None
+        With `deliver` the server gets the last one, and its answer is lost.
+        """
+        self._text, self._deliver, self._pieces = text, deliver, pieces
+
+    def stop_cutting(self) -> bool:
+        """Cut nothing more; whether all cuts have been made."""
+        left, self._pieces = self._pieces, 0
+        return not left
 
     def close(self) -> None:
         """Take no more connections."""
@@ -65,9 +67,11 @@ class Proxy:
                     data = client.recv(65536)
                     if not data:
                         return
-                    self.messages += 1
-                    if self._cut_at is not None and self.messages >= self._cut_at:
-                        self._cut_at = None
+                    if self._pieces and self._text in data:
+                        self._pieces -= 1
+                        if self._pieces:
+                            server.sendall(data)
+                            continue
                         if self._deliver:
                             server.sendall(data)
                             server.settimeout(SECONDS_FOR_AN_ANSWER)

@@ -95,10 +95,10 @@ SELECT set_config('synchronous_commit', CASE WHEN current_setting('synchronous_c
 """
 _FREE = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-WHERE application_name = 'rankloop ' || %s AND datname = current_database() AND wait_event = 'ClientRead'
-      AND pid <> pg_backend_pid()
+WHERE application_name = 'rankloop ' || %s AND datname = current_database() AND state <> 'idle'
+      AND wait_event = 'ClientRead' AND pid <> pg_backend_pid()
 """
-"""End the sessions of an owner that is not there any more, which may have been left in the middle of a transaction."""
+"""End the sessions of an owner that has gone away, or was paused, in the middle of a transaction."""
 _CLAIM = """
 UPDATE rankloop.partitions SET owner = %(owner)s, epoch = epoch + 1, expires = now() + make_interval(secs => %(lease)s)
 WHERE partition = %(partition)s AND (expires < now() OR owner = %(owner)s) RETURNING epoch
