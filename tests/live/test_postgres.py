@@ -18,9 +18,21 @@ from cut_connections import Proxy
 from postgres_server import Server
 
 import rankloop as rl
+from rankloop.live import postgres as postgres_store
 from rankloop.live.conformance import KEYS, LONG_KEYS, chosen
+from rankloop.live.entries import Entry
 from rankloop.live.postgres import PostgresStore
-from rankloop.live.stores import Batch, KnownLearner, Snapshot, Store, StoreError, StoreLost, open_store
+from rankloop.live.stores import (
+    SCHEMA_VERSION,
+    Batch,
+    Header,
+    KnownLearner,
+    Snapshot,
+    Store,
+    StoreError,
+    StoreLost,
+    open_store,
+)
 
 
 @pytest.fixture
@@ -98,9 +110,10 @@ def test_without_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_newer_version_is_refused(postgres: Server, database: str, store: PostgresStore) -> None:
     store.close()
-    postgres.sql("UPDATE rankloop.meta SET version = 2", url=database)
+    postgres.sql("UPDATE rankloop.meta SET version = version + 1", url=database)
+    told = rf"written by a newer rankloop \(format {SCHEMA_VERSION + 1}, .* up to {SCHEMA_VERSION}\): upgrade rankloop"
     for read_only in (False, True):
-        with pytest.raises(StoreError, match=r"written by a newer rankloop \(format 2, .* up to 1\): upgrade rankloop"):
+        with pytest.raises(StoreError, match=told):
             PostgresStore(database, read_only=read_only).open()
 
 
@@ -169,6 +182,79 @@ def test_commits_are_durable(postgres: Server, database: str) -> None:
         store.close()
     finally:
         postgres.sql("ALTER ROLE tester RESET synchronous_commit", url=database)
+
+
+VERSION_1 = """
+CREATE SCHEMA rankloop;
+CREATE TABLE rankloop.meta (version integer NOT NULL, store bytea NOT NULL, secret bytea NOT NULL);
+INSERT INTO rankloop.meta VALUES (1, '\\x01020304', '\\x000102030405060708090a0b0c0d0e0f');
+CREATE TABLE rankloop.partitions (
+    partition integer PRIMARY KEY, owner text NOT NULL, epoch bigint NOT NULL, expires timestamptz NOT NULL,
+    clean boolean NOT NULL, checkpoint bigint NOT NULL, cursor bigint NOT NULL, trimmed bigint NOT NULL
+);
+INSERT INTO rankloop.partitions VALUES (0, 'host:1:abcd', 7, 'epoch', false, 3, 2, 1);
+CREATE TABLE rankloop.journal (
+    partition integer NOT NULL, seq bigint NOT NULL, at bigint NOT NULL, kind smallint NOT NULL,
+    learner bigint NOT NULL, impression bigint, body bytea NOT NULL, PRIMARY KEY (partition, seq)
+);
+INSERT INTO rankloop.journal VALUES (0, 2, 1700000000000, 2, 0, NULL, '{}'), (0, 3, 1700000000001, 5, 1, NULL, '\\x00'),
+    (0, 1000004, 1700000000002, 8, 1, 3, '');
+CREATE INDEX journal_by_impression ON rankloop.journal (partition, impression, seq) WHERE impression IS NOT NULL;
+CREATE INDEX journal_of_store ON rankloop.journal (partition, seq) WHERE learner = 0;
+CREATE TABLE rankloop.learners (
+    partition integer NOT NULL, number bigint NOT NULL, loop bigint NOT NULL, key bytea NOT NULL,
+    PRIMARY KEY (partition, number)
+);
+CREATE UNIQUE INDEX learners_by_key ON rankloop.learners (partition, loop, sha256(key));
+INSERT INTO rankloop.learners VALUES (0, 1, 1, '\\xe3838ee383bce38388');
+CREATE TABLE rankloop.snapshots (
+    partition integer NOT NULL, learner bigint NOT NULL, seq bigint NOT NULL, state bytea NOT NULL,
+    PRIMARY KEY (partition, learner)
+);
+INSERT INTO rankloop.snapshots VALUES (0, 1, 3, '\\xaa');
+CREATE TABLE rankloop.bases (
+    partition integer NOT NULL, learner bigint NOT NULL, seq bigint NOT NULL, state bytea NOT NULL,
+    PRIMARY KEY (partition, learner)
+);
+INSERT INTO rankloop.bases VALUES (0, 1, 1, '\\xbb');
+CREATE TABLE rankloop.totals (
+    partition integer NOT NULL, loop bigint NOT NULL, counts bytea NOT NULL, PRIMARY KEY (partition, loop)
+);
+INSERT INTO rankloop.totals VALUES (0, 1, '\\xcc');
+"""
+
+
+def test_tables_of_version_1(postgres: Server, database: str) -> None:
+    """Whatever later versions look like, they open this."""
+    postgres.sql(VERSION_1, url=database)
+    store = PostgresStore(database)
+    assert store.open() == Header(bytes([1, 2, 3, 4]), bytes(range(16)), 1_000_004, 1, False, 3, 2, 1)
+    assert list(store.entries(0)) == [
+        Entry(2, 1_700_000_000_000, 2, 0, None, b"{}"),
+        Entry(3, 1_700_000_000_001, 5, 1, None, b"\0"),
+        Entry(1_000_004, 1_700_000_000_002, 8, 1, 3, b""),
+    ]
+    assert store.find_learner(1, "ノート") == KnownLearner(1, 1, "ノート")
+    assert (store.snapshot(1), store.base(1)) == (Snapshot(1, 3, b"\xaa"), Snapshot(1, 1, b"\xbb"))
+    assert store.totals() == {1: b"\xcc"}
+    store.write(Batch([chosen(1_000_005)]))
+    store.close()
+    assert postgres.sql("SELECT version FROM rankloop.meta", url=database) == [(SCHEMA_VERSION,)]
+
+
+def test_migrations(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later version turns old tables into its own, all or nothing."""
+    store.write(Batch([chosen(1)]))
+    store.close()
+    monkeypatch.setattr(postgres_store, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
+    steps = "ALTER TABLE rankloop.totals ADD note text;"
+    monkeypatch.setitem(postgres_store.MIGRATIONS, SCHEMA_VERSION, f"{steps} SELECT * FROM nowhere")
+    with pytest.raises(StoreError, match='relation "nowhere" does not exist'):
+        store.open()
+    monkeypatch.setitem(postgres_store.MIGRATIONS, SCHEMA_VERSION, steps)
+    assert store.open().last == 1
+    assert store._query("SELECT version FROM rankloop.meta") == [(SCHEMA_VERSION + 1,)]
+    assert store._query("SELECT note FROM rankloop.totals") == []
 
 
 # -- leases ----------------------------------------------------------------------------------------------------------

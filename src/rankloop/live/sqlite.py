@@ -112,7 +112,10 @@ class SQLiteStore:
             )
 
     def _claim_file(self) -> IO[bytes]:
-        file = open(f"{self.name}-lock", "a+b")  # noqa: SIM115  # held until the store is closed
+        try:
+            file = open(f"{self.name}-lock", "a+b")  # noqa: SIM115  # held until the store is closed
+        except OSError as error:
+            raise StoreError(f"{self.name} cannot be written: {self.name}-lock: {error.strerror}") from None
         if fcntl is not None:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
