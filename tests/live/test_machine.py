@@ -8,19 +8,24 @@ impression is closed at most once, and the journal replays to the learners in me
 
 from __future__ import annotations
 
-import shutil
-import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
-from live_world import Clock, Told, check_whole, close_all, crash, in_journal, open_live, sequence_of
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from live_world import Clock, MakeStore, Told, check_whole, close_all, crash, in_journal, open_live, sequence_of
 
 from rankloop.live.entries import Fate
-from rankloop.live.sqlite import SQLiteStore
 
 LISTS = (["a", "b", "c", "d"], ["a", "b", "c", "d"], ["b", "a", "x", "d"], ["c", "d"], ["y"], ["d", "c", "b", "a", "z"])
 WINDOW = 60.0
@@ -51,20 +56,16 @@ class LiveMachine(RuleBasedStateMachine):
 
     impressions = Bundle("impressions")
 
-    def __init__(self) -> None:
+    def __init__(self, new_place: Callable[[], MakeStore]) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(prefix="rankloop-machine-"))
+        self.make_store = new_place()
         self.clock = Clock()
         self.known: dict[str, Known] = {}
         self.numbers_used: set[bytes] = set()
         self.paused = False
 
-    def make_store(self) -> Any:
-        """A store object for this example's place."""
-        return SQLiteStore(self.folder / "shop.db")
-
-    @initialize(holdout=st.sampled_from([0.0, 0.3]), evaluate=st.booleans())
-    def begin(self, holdout: float, evaluate: bool) -> None:
+    @initialize(holdout=st.sampled_from([0.0, 0.3]))
+    def begin(self, holdout: float) -> None:
         """Open it."""
         self.live = self.open()
         self.live.create("search", kind="rerank", positions=3, window=WINDOW, holdout=holdout, seed=5)
@@ -144,7 +145,9 @@ class LiveMachine(RuleBasedStateMachine):
             return {"late"}
         return {otherwise, "late"} if passed else {otherwise}
 
-    @rule(id_=impressions, position=st.integers(0, 3), times=st.integers(1, 2), seen=st.sampled_from([None, None, 1, 9]))
+    @rule(
+        id_=impressions, position=st.integers(0, 3), times=st.integers(1, 2), seen=st.sampled_from([None, None, 1, 9])
+    )
     def click(self, id_: str, position: int, times: int, seen: int | None) -> None:
         """A click, perhaps delivered twice."""
         known = self.known[id_]
@@ -322,13 +325,15 @@ class LiveMachine(RuleBasedStateMachine):
             check_whole(self.live)
         finally:
             self.live._store.close()
-            shutil.rmtree(self.folder, ignore_errors=True)
 
 
-EXAMPLES = settings.default.max_examples if settings.default.max_examples > 100 else 20
-STEPS = settings.default.stateful_step_count if settings.default.max_examples > 100 else 40
-
-TestMachine = LiveMachine.TestCase
-TestMachine.settings = settings(
-    max_examples=EXAMPLES, stateful_step_count=STEPS, deadline=None, suppress_health_check=list(HealthCheck)
-)
+def test_random_days(new_place: Callable[[], MakeStore]) -> None:
+    thorough = settings.default.max_examples > 100
+    chosen = settings(
+        max_examples=settings.default.max_examples if thorough else 20,
+        stateful_step_count=settings.default.stateful_step_count if thorough else 40,
+        deadline=None,
+        derandomize=not thorough,
+        suppress_health_check=list(HealthCheck),
+    )
+    run_state_machine_as_test(lambda: LiveMachine(new_place), settings=chosen)
