@@ -112,6 +112,7 @@ class Learner:
     def pack(self) -> bytes:
         """The whole state as bytes: a line of JSON, then the policy's arrays."""
         head = {
+            "seed": self.seed,
             "version": self.version,
             "names": self.names,
             "applied": self.applied,
@@ -129,7 +130,7 @@ class Learner:
         """Take over a packed state."""
         head, _, rest = zlib.decompress(state).partition(b"\n")
         values = json.loads(head)
-        self.version, self.names = values["version"], tuple(values["names"])
+        self.seed, self.version, self.names = values["seed"], values["version"], tuple(values["names"])
         self.applied = self.packed = values["applied"]
         self.reverted, self.session = values["reverted"], values["session"]
         self._take(values)

@@ -136,9 +136,12 @@ class WarmLearners:
         for entry in since:
             if entry.seq > learner.applied:
                 apply(
-                    learner, entry, self._loops.sessions,
-                    lambda impression: self.choice_of(impression, number), lambda version: self.names_of(version, number),
-                )  # fmt: skip
+                    learner,
+                    entry,
+                    self._loops.sessions,
+                    lambda impression: self.choice_of(impression, number),
+                    lambda version: self.names_of(version, number),
+                )
         self._rebuild.discard(number)
         self.tail.pop(number, None)
         return learner
@@ -159,6 +162,8 @@ class WarmLearners:
 
     def names_of(self, version: int, learner: int) -> tuple[str, ...]:
         """The names in a list that a learner had."""
+        if version == 0:
+            return ()  # before its first list
         names = self._lists.get(version)
         if names is None:
             entry = self._store.entry(version)
