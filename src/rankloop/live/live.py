@@ -446,6 +446,9 @@ class Live:
         except (Unknown, Foreign):
             raise ValueError(f"there is no duel {shorten(duel)} here: give the id of a duel of this store") from None
         impression, trouble = self._impressions.find(ticket)
+        if impression is not None and self._journal.now() >= impression.deadline:
+            self._impressions.close(impression)
+            impression, trouble = None, "late"
         if impression is None or impression.loop.settings.kind != "evaluate":
             raise ValueError(
                 f"this is no duel that can still be shown ({trouble or 'it is a list'}): ask for a new one"
