@@ -20,7 +20,7 @@ def test_keys_are_packed_away_and_come_back(tmp_path: Path) -> None:
     live = open_live(lambda: SQLiteStore(tmp_path / "shop.db"), clock, memory=WARM * BYTES_PER_LEARNER)
     live.create("search", kind="rerank", window=60, holdout=0.0, seed=1)
     loop = live._loops.by_name["search"]
-    live._journal.commit = lambda upto: None  # many keys in one write: the test would wait for the disk 20,000 times
+    live._journal.commit = lambda _: None  # many keys in one write: the test would wait for the disk 20,000 times
     most = 0
     for number in range(KEYS):
         live.rank("search", f"key {number}", items)
