@@ -234,6 +234,17 @@ def test_a_catalogue_of_diverse_lists_changes(tmp_path) -> None:
     assert list(segments["a"].rank()) == greedy(range(40))
 
 
+@pytest.mark.parametrize("negative", ["nothing", "literal"])
+def test_explanations_cover_negative_features_as_the_policy_does(negative) -> None:
+    policy = rl.CascadeLSBFull(Z, X, 4, negative=negative, seed=1)
+    play(policy, 30)
+    both = np.hstack([X, Z])
+    for k, item in enumerate(policy.explain([3, 8, 1, 20]).items):
+        gain = topic_gain(both, item.item, [3, 8, 1, 20][:k], negative == "literal")
+        assert item.attraction == pytest.approx(gain @ policy.theta, abs=1e-12)
+    assert policy.fresh(2).negative == negative
+
+
 def test_segments_learn_apart_over_one_catalogue(tmp_path) -> None:
     segments = rl.Segments(rl.CascadeHybrid(Z[:30], X[:30], 3, seed=1))
     alone = rl.CascadeHybrid(Z[:30], X[:30], 3, seed=1)
