@@ -77,7 +77,9 @@ def _studies(dataset: RatedDataset, figure: int) -> tuple[Experiment, Experiment
             title=f"Relevant or diverse, {dataset.name}",
             text="""Ten of 1,000 items are shown to users who click the first that attracts them. An item attracts by
             its relevance, times lambda, and by what it adds to the topics that the list covers, times 1 - lambda.
-            Tastes follow from ratings; policies know the items' features as other users' ratings tell them.""",
+            Tastes follow from ratings; policies know the items' features as other users' ratings tell them. Two
+            conventions are ours and not the thesis': relevance features are singular vectors times singular values,
+            and for CascadeLSBFull a relevance feature below 0 covers nothing.""",
             panels=partial(_trade_offs, dataset),
             amounts=_AMOUNTS,
             parameter="lambda",

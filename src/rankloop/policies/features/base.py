@@ -26,7 +26,7 @@ from rankloop.policies.features.catalogue import (
 from rankloop.policies.features.explanation import Explanation, explain_list, names_of
 from rankloop.policies.features.greedy import new_desk
 from rankloop.policies.features.ridge import Floats, Ridge, new_ridge
-from rankloop.policies.features.steps import FeatureState
+from rankloop.policies.features.steps import DiverseState, FeatureState
 
 LARGEST = 1e9
 """Of gamma, and of the ridge or what divides by it."""
@@ -75,6 +75,9 @@ class FeaturePolicy(ClickPolicy):
     takes_seen = True
     may_be_shorter = True
 
+    _literal: bool = False
+    """Whether a topic below 0 uncovers what items above cover; else it covers nothing."""
+
     _least_coverage: ClassVar[float] = 0.0
     """What a topic covers at least."""
 
@@ -102,7 +105,9 @@ class FeaturePolicy(ClickPolicy):
         model = new_ridge(self._n_topics + self._n_relevance, self.ridge)
         self.state = self._state_with(new_catalogue(*self._features), self._rng, model)
 
-    def _state_with(self, catalogue: Catalogue, rng: npt.NDArray[np.uint64], model: Ridge) -> FeatureState:
+    def _state_with(
+        self, catalogue: Catalogue, rng: npt.NDArray[np.uint64], model: Ridge
+    ) -> FeatureState | DiverseState:
         n_items = len(catalogue.eligible)
         squares = (catalogue.relevance**2).sum(axis=1)
         np.add.at(squares, catalogue.topic_items, catalogue.topic_coverage**2)
@@ -117,6 +122,7 @@ class FeaturePolicy(ClickPolicy):
             gamma=self.gamma,
             cascade=self.cascade,
             sampled=self.sampled,
+            literal=self._literal,
         )
 
     # -- ranking and learning ------------------------------------------------------------------------------------
@@ -142,7 +148,11 @@ class FeaturePolicy(ClickPolicy):
         return self._choose_from(state, names, features, n_shown)
 
     def _choose_from(
-        self, state: FeatureState, names: npt.NDArray[np.int64], features: tuple[Floats, Floats], n_shown: int
+        self,
+        state: FeatureState | DiverseState,
+        names: npt.NDArray[np.int64],
+        features: tuple[Floats, Floats],
+        n_shown: int,
     ) -> Ranking:
         items = np.zeros(n_shown, np.int64)
         choose_once(state, items, np.zeros(0))
@@ -225,7 +235,17 @@ class FeaturePolicy(ClickPolicy):
             of_catalogue = check_one_each("topics", check_topics("topics", topics), self.n_items)
             covering = np.where(items[:, None] < 0, 0.0, of_catalogue[items])
         names, model = names_of(items, titles, self.n_items), self.state.model
-        return explain_list(items, names, features, model.weights, model.covariance, self.gamma, covering, topic_names)
+        return explain_list(
+            items,
+            names,
+            features,
+            model.weights,
+            model.covariance,
+            self.gamma,
+            covering,
+            topic_names,
+            literal=self._literal,
+        )
 
     def _topics_of(self, features: tuple[Floats, Floats]) -> Floats:
         """What among the features of items are topics to speak of."""

@@ -90,10 +90,13 @@ def explain_list(
     gamma: float,
     covering: Floats,
     topic_names: Sequence[str] | None,
+    *,
+    literal: bool,
 ) -> Explanation:
     """Why items stand on a list, by the weights of topics and relevance features, and their covariance.
 
-    Titles, features and what the items cover come in the order of the list.
+    Titles, features and what the items cover come in the order of the list. With `literal`, topics below 0 uncover what
+    the items above cover; else they cover nothing.
     """
     relevance, topics = features
     n_topics = topics.shape[1]
@@ -108,7 +111,7 @@ def explain_list(
         width = gamma * float(np.sqrt(max(0.0, phi @ covariance @ phi)))
         about = [names[j] for j in np.argsort(-covering[k], kind="stable") if covering[k, j] > 0]
         items.append(ExplainedItem(number, titles[k], tuple(about), relevant + novel, relevant, novel, width))
-        remaining *= 1.0 - np.maximum(topics[k], 0.0)
+        remaining *= 1.0 - (topics[k] if literal else np.maximum(topics[k], 0.0))
     covered = np.asarray(1.0 - np.cumprod(1.0 - covering, axis=0), np.float64)
     return Explanation(items, covered, names)
 
