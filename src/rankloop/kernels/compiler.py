@@ -96,23 +96,25 @@ def inlined(function: Function) -> Function:
     return result
 
 
-def entry(function: Function) -> Function:
+def entry(function: Function, *, nogil: bool = True) -> Function:
     """Compile a loop or step that Python calls, and keep its machine code between processes.
 
     Steps of a policy defined outside this package are compiled anew in each process, since nothing tells the cache
-    when their source has changed.
+    when their source has changed. With `nogil`, other threads run Python meanwhile.
     """
+    options = {**_OPTIONS, "nogil": nogil}
     directory = cache_directory()
     if directory is None:
-        return compiled(function)
+        alone: Function = numba.njit(**options)(function)
+        return alone
     before = config.CACHE_DIR
     config.CACHE_DIR = str(directory)
     try:
-        cached = numba.njit(cache=True, **_OPTIONS)(function)
+        cached = numba.njit(cache=True, **options)(function)
     finally:
         config.CACHE_DIR = before
     _save_in_turn(cached._cache, directory)
-    uncached = numba.njit(**_OPTIONS)(function)
+    uncached = numba.njit(**options)(function)
 
     @wraps(function)
     def call(*args: Any) -> Any:
@@ -120,6 +122,11 @@ def entry(function: Function) -> Function:
         return (uncached if foreign else cached)(*args)
 
     return cast(Function, call)
+
+
+def single_step(function: Function) -> Function:
+    """Compile a short step that Python calls: it keeps the GIL, since to give it away takes longer than the step."""
+    return entry(function, nogil=False)
 
 
 def _save_in_turn(kept: Any, directory: Path) -> None:

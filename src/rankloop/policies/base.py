@@ -10,20 +10,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.kernels import Stream, choose, entry, learn, shuffle, stream
+from rankloop.kernels import Stream, choose, entry, learn, shuffle, single_step, stream
 from rankloop.policies.checks import check_whole
 from rankloop.storage import read_archive, write_archive
 
 Array = npt.NDArray[Any]
 
 
-@entry
+@single_step
 def choose_once(state: Any, items: Any, notes: Any) -> None:
     """One choice, for a caller in Python."""
     choose(state, items, notes)
 
 
-@entry
+@single_step
 def learn_once(state: Any, items: Any, notes: Any, feedback: Any) -> None:
     """One update, for a caller in Python."""
     learn(state, items, notes, feedback)
