@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.policies.base import choose_once, learn_once
-from rankloop.policies.checks import is_index, is_number
+from rankloop.policies.checks import is_finite, is_index, is_number
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.features.catalogue import (
     Catalogue,
@@ -50,8 +50,7 @@ class FeaturePolicy(ClickPolicy):
     """Base of the policies that rank items by their features.
 
     Items are the rows of the features, from 0 on. The catalogue may grow and shrink: numbers are never given twice, and
-    items that were removed keep their features, since clicks on lists that show them may still come. A policy is not
-    for several threads at once.
+    items that were removed keep their features, since clicks on lists that show them may still come.
     """
 
     cascade: ClassVar[bool] = True
@@ -142,7 +141,7 @@ class FeaturePolicy(ClickPolicy):
 
     def update_many(self, feedback: Iterable[tuple[Ranking, Sequence[int] | npt.NDArray[Any]]]) -> None:
         """Learn from many lists at once, each with its clicks; where one of them is refused, none is learned from."""
-        for checked in [self.check_update(ranking, clicks) for ranking, clicks in feedback]:
+        for checked in [self.check_update(ranking, clicks) for ranking, clicks in check_pairs(feedback)]:
             self.learn(*checked)
 
     def check_update(
@@ -166,6 +165,10 @@ class FeaturePolicy(ClickPolicy):
         rows[~brought] = np.concatenate([own[items[~brought]] for own in self._features], axis=1)
         rows[brought] = notes.reshape(-1, rows.shape[1])
         return rows[:, : self._n_relevance], rows[:, self._n_relevance :]
+
+    def _practise(self) -> None:
+        self.state.catalogue.eligible[:] = 1  # of a copy: however few items may be shown now
+        super()._practise()
 
     # -- explaining ----------------------------------------------------------------------------------------------
 
@@ -191,8 +194,9 @@ class FeaturePolicy(ClickPolicy):
             What to call the topics.
         """
         shown = self.best if ranking is None else ranking
-        notes = np.array(getattr(shown, "notes", ()), np.float64)
-        items = self._check_ranking(cast(Ranking, shown)) if len(notes) else check_items(shown, self.n_items)
+        brings = shown.notes if isinstance(shown, Ranking) else ()
+        items = self._check_ranking(cast(Ranking, shown)) if brings else check_items(shown, self.n_items)
+        notes = np.array(brings, np.float64)
         features = self._rows(items, notes)
         if topics is None:
             covering = self._topics_of(features)
@@ -320,7 +324,8 @@ class FeaturePolicy(ClickPolicy):
     def _check_new(self, relevance: Any, topics: Any) -> tuple[Floats, Floats]:
         """The features of a new catalogue; of those that the policy does not take, no columns."""
         for name, given in zip(self._names, (relevance, topics), strict=True):
-            if name is not None and hasattr(given, "__len__") and len(given) == 0:
+            sized = hasattr(given, "__len__") and getattr(given, "ndim", 1) > 0
+            if name is not None and sized and len(given) == 0:
                 raise ValueError(f"{name} has no rows: there must be at least one item")
         return self._check_rows(relevance, topics)
 
@@ -380,9 +385,7 @@ class FeaturePolicy(ClickPolicy):
         # Strangers: numbered from -1 down, with their features in the notes.
         if ranking.policy != self._tag:
             raise ValueError(f"{ranking!r} is not a list of this policy: feedback belongs to the policy that chose it")
-        if len(ranking) != self.n_positions or len(set(ranking.items)) != len(ranking):
-            raise ValueError(f"a list of this policy has {self.n_positions} different items, not {ranking!r}")
-        if not all(is_number(n) and abs(n) < np.inf for n in notes):
+        if not all(map(is_finite, notes)):
             raise self._wrong_notes(ranking)
         whole = [item for item in ranking if isinstance(item, int | np.integer) and not isinstance(item, bool)]
         brought = [item for item in whole if -(2**63) <= item < 0]
@@ -391,9 +394,19 @@ class FeaturePolicy(ClickPolicy):
             raise self._wrong_notes(ranking)
         if not all(item in brought or is_index(item, self.n_items) for item in ranking):
             raise ValueError(f"items go from 0 to {self.n_items - 1}, not as in {ranking!r}")
+        if len(ranking) != self.n_positions or len(set(ranking.items)) != len(ranking):
+            raise ValueError(f"a list of this policy has {self.n_positions} different items, not {ranking!r}")
         given = np.reshape(np.array(notes, np.float64), (len(brought), width))
         covered = given[:, self._n_relevance :]
         too_long = np.abs(given[:, : self._n_relevance]).max(initial=0.0) > LONGEST * math.sqrt(self.ridge)
         if too_long or ((covered < self._least_coverage) | (covered > 1.0)).any():
             raise self._wrong_notes(ranking)
         return np.array(ranking.items, np.int64)
+
+
+def check_pairs(feedback: Any) -> list[tuple[Any, Any]]:
+    """Lists, each with its clicks; what is wrong with either is found later."""
+    try:
+        return [(ranking, clicks) for ranking, clicks in feedback]
+    except (TypeError, ValueError):
+        raise ValueError(f"feedback must be pairs of a ranking and its clicks, not {feedback!r}") from None
