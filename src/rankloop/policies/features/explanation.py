@@ -100,9 +100,9 @@ def explain_list(
     """
     relevance, topics = features
     n_topics = topics.shape[1]
-    names = [f"topic {j}" for j in range(covering.shape[1])] if topic_names is None else list(topic_names)
-    if len(names) != covering.shape[1]:
-        raise ValueError(f"there are {covering.shape[1]} topics, but {len(names)} names for them")
+    names = [f"topic {j}" for j in range(covering.shape[1])]
+    if topic_names is not None:
+        names = [str(name) for name in check_one_each("topic_names", topic_names, covering.shape[1], "topics")]
     remaining = np.ones(n_topics)
     items = []
     for k, number in enumerate(numbers.tolist()):
