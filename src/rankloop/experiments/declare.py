@@ -111,6 +111,27 @@ class Outcome:
 
 Verdict = Literal["holds", "fails", "undecided"]
 
+Rule = Literal["all", "most"]
+"""How the verdicts of comparisons make that of a claim; see `rankloop.experiments.statistics`."""
+
+
+class Compared(NamedTuple):
+    """One comparison that a claim makes, with its own verdict."""
+
+    text: str
+    verdict: Verdict
+    effect: float
+    error: float
+    claimed: str
+    """What the thesis says the effect is: "above 1"."""
+    panels: tuple[str, ...] = ()
+    real: bool = True
+    """Whether all data behind it are real."""
+    decides: bool = True
+    """Whether the claim's verdict rests on it."""
+    waits: str = ""
+    """What would decide it, where it is undecided."""
+
 
 class Finding(NamedTuple):
     """What a claim's test says: the verdict, the effect it rests on, and the standard error of that effect."""
@@ -120,6 +141,15 @@ class Finding(NamedTuple):
     error: float
     text: str
     """The effect in words and numbers, for the scorecard."""
+    comparisons: tuple[Compared, ...] = ()
+    waits: str = ""
+    """What would decide the claim, where it is undecided."""
+    rule: Rule = "all"
+
+    @property
+    def on_stand_ins(self) -> bool:
+        """Whether the verdict rests on stand-ins alone."""
+        return bool(self.comparisons) and not any(one.real for one in self.comparisons if one.decides)
 
 
 @dataclass(frozen=True)
@@ -132,3 +162,5 @@ class Claim:
     text: str
     """In our own words."""
     test: Callable[[Outcome], Finding]
+    changed: str = ""
+    """What was changed after results had been seen, and why; "" where nothing was."""
