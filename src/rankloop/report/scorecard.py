@@ -107,5 +107,5 @@ def effect(finding: Finding) -> str:
 def found_here(finding: Finding) -> str:
     """What the test found, with the effect where the text does not tell it."""
     told = effect(finding)
-    text = finding.text if told == "–" or finding.comparisons else f"{finding.text} (effect {told})"
+    text = finding.text if told == "–" or told in finding.text else f"{finding.text} (effect {told})"
     return f"{text}. Waits for: {finding.waits}" if finding.waits else text

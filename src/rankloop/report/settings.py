@@ -96,8 +96,9 @@ def reached(outcome: Outcome, record: str, bounds: Bounds) -> Table:
             quiet = _aside(results[label], record)
             if (panel.name, label) in limits:
                 quiet += f" (bound {readable(float(limits[panel.name, label][-1]))})"
-            short = results[label].steps[-1] < longest
-            quiet += f" (after {int(results[label].steps[-1]):,} steps)" * short
+            end = int(results[label].steps[-1])
+            short = end < longest
+            quiet += f" (after {end:,} steps)" * short
             strong = len(whole) > 1 and not short and means[label] == best
             row.append(Cell(_value(means[label], record), quiet, strong=strong))
         rows.append(row)
