@@ -21,7 +21,11 @@ from rankloop.experiments.watch import Status
 
 pytest.importorskip("pyarrow")
 
-AMOUNTS = {"smoke": Amount(300, 2), "laptop": Amount(10**5, 10), "paper": Amount(10**8, 50)}
+AMOUNTS = {
+    "smoke": Amount(300, 2),
+    "laptop": Amount(10**5, 10, others={"*: Fixed": Amount(100, 4)}),
+    "paper": Amount(10**8, 50),
+}
 STAND_IN = Source("twenty made-up rankers", False)
 
 
@@ -74,7 +78,7 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_experiments_are_listed_with_what_they_take() -> None:
     result = rankloop("experiments")
     assert result.exit_code == 0, result.output
-    for text in ("cycles", "2.5.4", "Rankers in a circle", "300 × 2", "100k × 10", "100M × 50", "Chapter 3"):
+    for text in ("cycles", "2.5.4", "Rankers in a circle", "300 × 2", "100k × 10*", "100M × 50", "Chapter 3"):
         assert text in result.stdout
 
 

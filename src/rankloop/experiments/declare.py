@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rankloop.simulation import Result
@@ -16,13 +17,28 @@ SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")
 
 
 class Amount(NamedTuple):
-    """How much is run; all that a scale may change."""
+    """How much is run; all that a scale may change.
+
+    >>> amount = Amount(10**8, 50, others={"Yahoo-*: DTS": Amount(10**5, 4), "*: DTS": Amount(10**7, 6)})
+    >>> amount.of("MSLR-Perfect", "DTS")
+    Amount(horizon=10000000, runs=6, problems=None, others={})
+    >>> amount.of("MSLR-Perfect", "RMED1").runs
+    50
+    """
 
     horizon: int
     runs: int
     """Of each policy in each problem."""
     problems: int | None = None
     """How many queries or users, each of which is a run of its own; None where there is one environment."""
+    others: Mapping[str, Amount] = {}
+    """Who is run another amount: patterns of `panel: player`, of which the first that fits counts."""
+
+    def of(self, panel: str, player: str) -> Amount:
+        """How much one player is run in one panel."""
+        name = f"{panel}: {player}"
+        found = next((amount for pattern, amount in self.others.items() if fnmatchcase(name, pattern)), self)
+        return found._replace(others={})
 
 
 class Source(NamedTuple):
@@ -53,6 +69,7 @@ class Panel:
     """Of the parameter that is studied, where the panels of an experiment are its values."""
     top: int | None = None
     checkpoints: int | Sequence[int] | None = None
+    """When to record; of those beyond a player's horizon, only that horizon, its half and its tenth."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +91,11 @@ class Experiment:
     """What the panels' values are of: the studied parameter, as the axis is labelled; "" where it is no such study."""
     log: bool = True
     """Whether time is drawn on a logarithmic axis."""
+
+
+def met_by(environment: Any, amount: Amount) -> Any:
+    """The environment of a panel, or as many of its queries or users as an amount takes, from the first on."""
+    return environment[: amount.problems] if isinstance(environment, list) else environment
 
 
 class Failure(NamedTuple):
@@ -101,8 +123,18 @@ class Outcome:
 
     @property
     def amount(self) -> Amount:
-        """How much was asked for."""
+        """How much was asked for, of most players."""
         return self.experiment.amounts[self.scale]
+
+    def amount_of(self, panel: str, player: str) -> Amount:
+        """How much was asked for of one player in one panel."""
+        return self.amount.of(panel, player)
+
+    def n_problems(self, panel: str, player: str) -> int:
+        """How many queries or users a player met, the first of the panel; 1 where there is one environment."""
+        [found] = [each for each in self.panels if each.name == panel]
+        met = met_by(found.environment, self.amount_of(panel, player))
+        return len(met) if isinstance(met, list) else 1
 
     def result(self, panel: str, player: str) -> Result:
         """The runs of one player in one panel."""
