@@ -170,6 +170,9 @@ def test_a_short_player_that_is_already_behind_stays_behind() -> None:
     assert ahead.waits == "step 10,000 of ahead in P (about 33 min 20 s on one core)"  # 10 runs of 2 s, times 100
     told = judged(found, less("MergeDTS", ["REX3"], at=10_000))
     assert told.verdict == "undecided", "with another horizon it is another policy"
+    later = judged(found, less("MergeDTS", ["behind", "ahead"]), not_before=1000)
+    assert [one.verdict for one in later.comparisons] == ["holds", "undecided"], "without a step of its own, too"
+    assert later.comparisons[1].waits == "step 1,000 of ahead in P (about 3 min 20 s on one core)"
     reverse = judged(found, less("behind", ["MergeDTS"], at=10_000))
     assert reverse.verdict == "undecided", "more of the one that should have less says nothing"
 

@@ -391,5 +391,6 @@ def test_a_small_experiment_can_be_judged() -> None:
     finding = claim.test(Outcome(small, "smoke", panels, results))
     assert finding.verdict == "undecided"
     assert finding.text == (
-        "CM: violations of BubbleRank: 0 a run, claimed none; on stand-ins; too early to judge before step 1,000,000"
+        "CM: violations of BubbleRank per run, after 1,000 steps: 0 ± 0, claimed none; on stand-ins"
     )
+    assert finding.waits.startswith("the real data; step 1,000,000 of BubbleRank in CM (about ")

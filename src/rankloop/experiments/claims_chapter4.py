@@ -117,13 +117,13 @@ CLAIMS = (
         "regret-of-the-ninth-epoch",
         "drift-regret",
         "4.5",
-        "CascadeKL-UCB has a regret of 447.82 in the ninth epoch (to within a quarter).",
+        "CascadeKL-UCB has a regret of 447.82 in the ninth epoch (to within a half; the thesis' error is a third).",
         judged_by(
             matches(
                 "regret of CascadeKL-UCB in epoch 9",
                 [Read(_ALL, "CascadeKL-UCB", at=share) for share in (0.8, 0.9)],
                 Published(447.82, 137.16),
-                margin=112.0,
+                margin=224.0,
                 statistic=_ninth,
                 queries=_QUERIES,
             )

@@ -38,6 +38,7 @@ from rankloop.experiments.statistics import (
     counting,
     jackknife,
     matching,
+    number,
     rarer,
     within,
 )
@@ -123,9 +124,10 @@ def samples_of(
         ends = [last_step(result, player[1]) for result, player in zip(curves, players, strict=True)]
         short = [player for player, end in zip(players, ends, strict=True) if end < wanted]
         can_wait = {players[k] for k in grows_on if players[k][1] not in TOLD_THE_HORIZON}
-        if short and at is not None and set(short) <= can_wait:
-            step, bounded = at, _later(outcome, short, at)
-            steps = [min(_step(read, at), int(result.steps[-1])) for read, result in zip(reads, curves, strict=True)]
+        others = [player for player in players if player not in short]
+        if short and others and set(short) <= can_wait:
+            step, bounded = common_steps(outcome, others)[-1] if at is None else at, _later(outcome, short, wanted)
+            steps = [min(_step(read, step), int(result.steps[-1])) for read, result in zip(reads, curves, strict=True)]
         else:
             early = _later(outcome, short, wanted) if short else ""
             step = common_steps(outcome, players)[-1] if at is None or short else at
@@ -158,7 +160,10 @@ def _more_runs(
         return "an effect further from its bound: more than 1,000 times as many runs would not decide"
     curves = [(read.panel, read.player) for read in reads]
     times = max(times, 1.5)
-    return f"about {times:.2g} times as many runs ({projected(outcome, curves, 0, times)})"
+    users = any(curve(outcome, *player).setting.get("hybrid") for player in curves)
+    return (
+        f"about {number(times)} times as many {'users' if users else 'runs'} ({projected(outcome, curves, 0, times)})"
+    )
 
 
 def _positive(samples: Iterable[Sample], what: str, *, ratio: bool) -> None:
@@ -487,9 +492,9 @@ def matches(
                 spread = found.error * math.sqrt(samples[0].values.shape[1] / queries)
                 theirs = published._replace(error=max(published.error, spread), text=published.text or str(published))
             one = matching(text, found, theirs, margin, panels=names, ratio=ratio)
-            return one._replace(
-                **({"chance_above": 1.0, "chance_below": 1.0, "waits": early} if early else {"waits": "more runs"})
-            )
+            if early:
+                return one._replace(chance_above=1.0, chance_below=1.0, waits=early)
+            return one._replace(waits="more queries than there are here" if queries else "more runs")
 
         return [compared(text, names, make)]
 

@@ -31,7 +31,7 @@ RESULTS_TEXT = "all results, one row for each experiment, problem, policy, run, 
 
 SCALES = {
     "smoke": "smoke, a quick look: few runs and short ones, so that much stays undecided",
-    "laptop": "laptop, enough for some claims, in an hour or two",
+    "laptop": "laptop, as many runs and steps as decide most claims within an hour or two",
     "paper": "paper, the horizons and runs of the thesis",
 }
 

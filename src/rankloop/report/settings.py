@@ -70,7 +70,8 @@ def experiment_facts(outcome: Outcome, cores: int) -> dict[str, str]:
     runs = [len(result.finished) / n_problems(result) for result in played] or [amount.runs]
     facts["runs"] = f"{_range(runs, '{:,.0f}')}{of_each}"
     if amount.problems is not None:
-        facts["users" if kind == "user" else "queries"] = f"{amount.problems:,}"
+        problems = [n_problems(result) for result in played] or [amount.problems]
+        facts["users" if kind == "user" else "queries"] = _range(problems, "{:,.0f}")
     facts["data"] = data_used(outcome)
     facts["core time"] = duration(outcome.seconds)
     facts[f"paper scale on {cores} cores"] = f"{'over ' * (not paper.whole)}{duration(paper.seconds / cores)}"
