@@ -163,8 +163,8 @@ def binomial_tail(successes: int, trials: int, probability: float) -> float:
 def hypergeometric_tail(first: int, of_first: int, second: int, of_second: int) -> float:
     """The probability, by Fisher's exact test, that the first of two shares is at least so high by chance.
 
-    >>> round(hypergeometric_tail(10, 100, 5, 1000), 6)
-    1e-06
+    >>> round(hypergeometric_tail(10, 100, 40, 1000), 4)
+    0.0114
     """
     drawn, everything = first + second, of_first + of_second
     whole = _log_choose(everything, drawn)
@@ -280,7 +280,7 @@ class Published(NamedTuple):
     """As the thesis gives it, where that is not plain."""
 
     def __str__(self) -> str:
-        return self.text or (in_words(self.value, self.error) if self.error else number(self.value))
+        return self.text or (f"{self.value:g} ± {self.error:g}" if self.error else f"{self.value:g}")
 
 
 def matching(

@@ -124,7 +124,7 @@ def _measures(result: Result, units: dict[int, int]) -> Iterator[tuple[str, Any,
     runs = np.array(list(units), np.int64)
     found = [result.finished[unit] for unit in units.values()]
     width = len(result.steps)
-    for measure in dict.fromkeys(name for run in found for name in run.records):
+    for measure in sorted({name for run in found for name in run.records}):
         having = [k for k, run in enumerate(found) if measure in run.records]
         values = np.concatenate([np.asarray(found[k].records[measure], np.float64) for k in having])
         yield measure, np.repeat(runs[having], width), np.tile(result.steps, len(having)), values
