@@ -20,8 +20,9 @@ def coin(problem: rl.PreferenceMatrix, seed: int):
     return lambda i, j: draw.random() < problem.preferences[i, j]
 
 
+@pytest.mark.parametrize("opponent", ["published", "strongest"])
 @pytest.mark.parametrize(("problem", "f"), [("cycle", None), ("cycle2", None), ("features", 2.0), ("easy", 0.1)])
-def test_matches_the_pseudo_code_step_by_step(problem: str, f: float | None) -> None:
+def test_matches_the_pseudo_code_step_by_step(problem: str, f: float | None, opponent: str) -> None:
     matrix = {
         "cycle": rl.PreferenceMatrix.cycle(),
         "cycle2": rl.PreferenceMatrix.cycle2(),
@@ -29,8 +30,8 @@ def test_matches_the_pseudo_code_step_by_step(problem: str, f: float | None) -> 
         "easy": rl.PreferenceMatrix.from_utilities(np.random.default_rng(0).permutation(np.linspace(0, 2, 7))),
     }[problem]
     n_arms = matrix.n_arms
-    fast = rl.RMED1(n_arms, f=f, seed=9)
-    slow = rmed1.RMED1(n_arms, 0.3 * n_arms**1.01 if f is None else f, seed=9)
+    fast = rl.RMED1(n_arms, f=f, opponent=opponent, seed=9)
+    slow = rmed1.RMED1(n_arms, 0.3 * n_arms**1.01 if f is None else f, seed=9, opponent=opponent)
     fast_beats, slow_beats = coin(matrix, 1), coin(matrix, 1)
     for _ in range(3000):
         duel = fast.duel()
@@ -61,6 +62,18 @@ def test_has_the_known_regret(problem: str, mean: float, error: float) -> None:
     assert abs(result.mean()[-1] - mean) < 4 * math.hypot(error, result.standard_error()[-1])
 
 
+def test_strongest_opponents_explain_the_thesis() -> None:
+    """There RMED1 is best by far in cycle and worst in cycle2; with opponents as published it is neither."""
+    regret = {}
+    for problem in (rl.PreferenceMatrix.cycle(), rl.PreferenceMatrix.cycle2()):
+        for opponent in ("published", "strongest"):
+            policy = rl.RMED1(20, opponent=opponent)
+            result = rl.simulate(policy, problem, horizon=10**5, runs=30, seed=3, checkpoints=[10**5], progress=False)
+            regret[problem.name, opponent] = result.mean()[-1]
+    assert regret["cycle", "strongest"] < 0.2 * regret["cycle", "published"]
+    assert regret["cycle2", "strongest"] > 2 * regret["cycle2", "published"]
+
+
 def test_regret_is_logarithmic() -> None:
     """The claim of the paper: once the bad arms are told apart, each further decade adds the same, not ten times it."""
     problem = rl.PreferenceMatrix.from_utilities(np.linspace(0, 2, 8))
@@ -75,6 +88,40 @@ def test_lost_feedback_does_not_stop_the_first_round() -> None:
     policy = rl.RMED1(5, seed=0)
     pairs = {tuple(sorted(policy.duel())) for _ in range(10)}
     assert pairs == {(i, j) for i in range(5) for j in range(i + 1, 5)}
+
+
+def test_strongest_goes_on_comparing_where_outcomes_were_lost() -> None:
+    """An arm all of whose first outcomes were lost is beaten by nobody, and must not duel itself for ever."""
+    policy = rl.RMED1(5, opponent="strongest", seed=0)
+    for _ in range(10):
+        duel = policy.duel()
+        if 1 not in duel:
+            policy.update(duel, winner=max(duel))
+    for _ in range(100):
+        duel = policy.duel()
+        policy.update(duel, winner=max(duel))
+    assert policy.best == 4
+    assert policy.state.wins[:, 1].sum() > 0
+
+
+def test_a_duel_with_itself_tells_nothing_and_ends_its_turn() -> None:
+    policy = rl.RMED1(3, opponent="strongest", seed=0)
+    for _ in range(200):
+        duel = policy.duel()
+        policy.update(duel, winner=max(duel))
+    assert policy.duel() == rl.Duel(2, 2)
+    before = policy.snapshot()
+    policy.update(rl.Duel(2, 2), winner=2)
+    after = policy.snapshot()
+    for name in ("wins", "lost", "rivals", "likelihood"):
+        assert np.array_equal(before[name], after[name])
+    assert not after["listed"][0, 2]
+    assert after["listed"][1, 2]
+
+
+def test_refuses_an_unknown_opponent() -> None:
+    with pytest.raises(ValueError, match='"published" or "strongest", not \'best\''):
+        rl.RMED1(5, opponent="best")
 
 
 def test_refuses_a_bad_f() -> None:

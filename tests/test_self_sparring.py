@@ -89,7 +89,7 @@ def test_has_the_pseudo_codes_regret() -> None:
     assert abs(np.mean(slow) - fast.mean()[-1]) < 4 * error
 
 
-@pytest.mark.parametrize(("problem", "mean", "error"), [("cycle", 763, 38), ("cycle2", 276, 107)])
+@pytest.mark.parametrize(("problem", "mean", "error"), [("cycle", 800, 21), ("cycle2", 457, 15)])
 def test_has_the_known_regret(problem: str, mean: float, error: float) -> None:
     """Against an independent implementation, 20 runs of it; false alarms once in 15,000."""
     matrix = getattr(rl.PreferenceMatrix, problem)()
@@ -109,9 +109,21 @@ def test_a_cycle_misleads_it() -> None:
     assert regret["cycle2", "SelfSparring"] < regret["cycle2", "RMED1"]
 
 
-def test_a_duel_of_an_arm_with_itself_teaches_nothing() -> None:
+def test_a_duel_of_an_arm_with_itself_is_one_win_and_one_loss() -> None:
     policy = rl.SelfSparring(3, seed=0)
     policy.update(rl.Duel(1, 1), winner=1)
-    assert policy.state.rates.wins.sum() == policy.state.rates.losses.sum() == 0
-    assert policy.state.shown.tolist() == [0, 2, 0]
+    assert policy.state.rates.wins.tolist() == policy.state.rates.losses.tolist() == [[0, 1, 0]]
     assert policy.best == 1
+
+
+def test_never_stays_with_a_wrong_arm() -> None:
+    """An arm that was lucky against weak ones comes back to 1/2 by its duels with itself, and its better is found.
+
+    If such duels taught nothing, all 20 runs would duel the wrong arm with itself to the end.
+    """
+    problem = rl.PreferenceMatrix(np.array([[0.5, 0.4, 0.9], [0.6, 0.5, 0.9], [0.1, 0.1, 0.5]]))
+    for seed in range(20):
+        policy = rl.SelfSparring(3, seed=seed)
+        tell(policy, [450, 45, 10], [50, 55, 90])
+        run_duels(policy.state, problem.state, stream(seed), 50_000, np.zeros(2))
+        assert policy.best == 1

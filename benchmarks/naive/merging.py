@@ -25,7 +25,52 @@ def _purge(batch, size, wins, level):
 
 
 @numba.njit(nogil=True)
+def _join_small(batches, sizes, n_batches, batch_size):
+    """Join batches that are too small with each other, or where that is not enough with the largest that have room."""
+    small = sizes[:n_batches] < 0.5 * batch_size
+    rest = sizes[:n_batches][small].sum()
+    among_themselves = rest >= 0.5 * batch_size
+    joined, joined_sizes = np.zeros_like(batches), np.zeros_like(sizes)
+    q = 0
+    for b in np.flatnonzero(~small):
+        joined[q], joined_sizes[q] = batches[b], sizes[b]
+        q += 1
+    gathered = -1
+    for b in np.argsort(-sizes[:n_batches]):
+        if not small[b]:
+            continue
+        host = -1
+        if among_themselves:
+            if gathered >= 0 and (joined_sizes[gathered] < 0.5 * batch_size or rest < 0.5 * batch_size):
+                host = gathered
+        else:
+            for i in range(q):
+                if joined_sizes[i] + sizes[b] <= 1.5 * batch_size and (
+                    host < 0 or joined_sizes[i] > joined_sizes[host]
+                ):
+                    host = i
+        rest -= sizes[b]
+        if host < 0:
+            host = gathered = q
+            q += 1
+        for x in range(sizes[b]):
+            joined[host, joined_sizes[host]] = batches[b, x]
+            joined_sizes[host] += 1
+    return joined, joined_sizes, q
+
+
+@numba.njit(nogil=True)
 def _repartition(batches, sizes, n_batches, batch_size):
+    """Pair the batches; where that leaves one that is too small, begin with those that were too small before."""
+    new, new_sizes, q = _pair(batches, sizes, n_batches, batch_size)
+    if new_sizes[:q].min() >= 0.5 * batch_size:
+        return new, new_sizes, q
+    batches, sizes, n_batches = _join_small(batches, sizes, n_batches, batch_size)
+    return _pair(batches, sizes, n_batches, batch_size)
+
+
+@numba.njit(nogil=True)
+def _pair(batches, sizes, n_batches, batch_size):
     """Pair the smallest batch with the largest, where the union is not too large."""
     order = np.argsort(sizes[:n_batches])
     new, new_sizes = np.zeros_like(batches), np.zeros_like(sizes)

@@ -26,11 +26,10 @@ def run(preferences, horizon, seed):
         c = sample(S, F)
         d = sample(S, F)
         regret += (preferences[winner, c] + preferences[winner, d]) / 2 - 0.5
-        if c != d:
-            if np.random.random() < preferences[c, d]:
-                S[c] += 1
-                F[d] += 1
-            else:
-                S[d] += 1
-                F[c] += 1
+        if np.random.random() < preferences[c, d]:
+            S[c] += 1
+            F[d] += 1
+        else:
+            S[d] += 1
+            F[c] += 1
     return regret

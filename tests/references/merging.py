@@ -1,7 +1,7 @@
 """MergeDTS and MergeRUCB as the thesis writes them (its algorithms 1 to 3), step by step and slowly.
 
 The settled points of the pseudo-code: the partition is of a random permutation, self-comparisons teach nothing, and a
-stage ends by pairing the smallest batch with the largest where their union has at most 1.5 M arms.
+stage ends with batches regrouped to sizes from 0.5 M to 1.5 M where that is possible.
 """
 
 from __future__ import annotations
@@ -53,22 +53,45 @@ class Merging:
         return c, d
 
     def repartition(self) -> None:
-        old = self.B
-        by_size = sorted(range(len(old)), key=lambda b: len(old[b]))
-        self.B = []
-        while by_size:
-            small = by_size.pop(0)
-            if not by_size:
-                self.B.append(old[small])
-                break
-            large = by_size.pop()
-            if len(old[small]) + len(old[large]) > 1.5 * self.M:
-                self.B += [old[small], old[large]]
-            else:
-                self.B.append(old[min(small, large)] + old[max(small, large)])
+        groups = regroup([len(batch) for batch in self.B], self.M)
+        self.B = [[arm for b in sorted(group) for arm in self.B[b]] for group in groups]
 
     def choose(self, batch: list[int]) -> tuple[int, int]:
         raise NotImplementedError
+
+
+def regroup(sizes: list[int], M: int) -> list[list[int]]:
+    """Which batches are joined at the end of a stage."""
+
+    def arms(group: list[int]) -> int:
+        return sum(sizes[b] for b in group)
+
+    def pair(groups: list[list[int]]) -> list[list[int]]:
+        waiting, done = sorted(groups, key=arms), []
+        while len(waiting) > 1:
+            small, large = waiting.pop(0), waiting.pop()
+            done += [small + large] if arms(small + large) <= 1.5 * M else [small, large]
+        return done + waiting
+
+    paired = pair([[b] for b in range(len(sizes))])
+    if all(arms(group) >= M / 2 for group in paired):
+        return paired
+    small = sorted((b for b in range(len(sizes)) if sizes[b] < M / 2), key=lambda b: (-sizes[b], -b))
+    groups = [[b] for b in range(len(sizes)) if sizes[b] >= M / 2]
+    made: list[list[int]] = []
+    if arms(small) >= M / 2:  # they join each other; what is left for a last group must suffice for one
+        while small:
+            if not made or (arms(made[-1]) >= M / 2 and arms(small) >= M / 2):
+                made.append([])
+            made[-1].append(small.pop(0))
+    else:  # each joins the largest that has room for it
+        for b in small:
+            with_room = [group for group in groups + made if arms(group) + sizes[b] <= 1.5 * M]
+            if with_room:
+                max(with_room, key=arms).append(b)
+            else:
+                made.append([b])
+    return pair(sorted(groups + made))
 
 
 class MergeRUCB(Merging):

@@ -1,4 +1,4 @@
-"""RMED1 as Komiyama et al. (2015) write it, with all of I and O anew in every step."""
+"""RMED1 as Komiyama et al. (2015) write it, and with the thesis' opponents, all of I and O anew in every step."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def d(p: float, q: float) -> float:
 
 
 class RMED1:
-    def __init__(self, n_arms: int, f: float, seed: int) -> None:
-        self.K, self.f = n_arms, f
+    def __init__(self, n_arms: int, f: float, seed: int, opponent: str = "published") -> None:
+        self.K, self.f, self.opponent = n_arms, f, opponent
         self.rng = Stream.from_seed(seed)
         self.w = [[0] * n_arms for _ in range(n_arms)]
         self.order = list(range(n_arms))
@@ -48,12 +48,7 @@ class RMED1:
             self.observe(left, right, beats)
             return left, right
         left = self.L_C.pop(0)
-        best = self.rng.pick_largest([-self.I(i) for i in range(self.K)])
-        worse_than = self.O(left)
-        if best in worse_than or not worse_than:
-            right = best
-        else:
-            right = self.rng.pick_largest([-2.0 if j == left else -self.share(left, j) for j in range(self.K)])
+        right = self.strongest(left) if self.opponent == "strongest" else self.published(left)
         self.observe(left, right, beats)
         self.L_R.remove(left)
         evidence = [self.I(i) for i in range(self.K)]
@@ -64,6 +59,18 @@ class RMED1:
             self.L_C, self.L_R, self.L_N = sorted(self.L_N, key=self.order.index), self.L_N, set()
             self.sweeps += 1
         return left, right
+
+    def published(self, left: int) -> int:
+        best = self.rng.pick_largest([-self.I(i) for i in range(self.K)])
+        worse_than = self.O(left)
+        return best if best in worse_than or not worse_than else self.beats_most(left)
+
+    def strongest(self, left: int) -> int:
+        lowest = min(self.share(left, j) for j in range(self.K) if j != left)
+        return left if lowest > 0.5 else self.beats_most(left)
+
+    def beats_most(self, left: int) -> int:
+        return self.rng.pick_largest([-2.0 if j == left else -self.share(left, j) for j in range(self.K)])
 
     def observe(self, left: int, right: int, beats: Callable[[int, int], bool]) -> None:
         if beats(left, right):

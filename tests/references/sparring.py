@@ -22,10 +22,9 @@ class SelfSparring:
 
     def step(self, beats: Callable[[int, int], bool]) -> tuple[int, int]:
         c, d = sample_best(self.draw, self.S, self.F), sample_best(self.draw, self.S, self.F)
-        if c != d:
-            winner, loser = (c, d) if beats(c, d) else (d, c)
-            self.S[winner] += 1
-            self.F[loser] += 1
+        winner, loser = (c, d) if beats(c, d) else (d, c)
+        self.S[winner] += 1  # a duel of an arm with itself is a win and a loss
+        self.F[loser] += 1
         return c, d
 
 

@@ -3,7 +3,7 @@
 Arms are dealt to slots at random, and all else speaks of slots: those of a batch are neighbours at first and for the
 most part later, so that its statistics lie close together in memory. An arm leaves when another arm of its batch beats
 it beyond doubt. A batch left with one arm joins the next, and whenever half of the arms are gone, small batches join
-large ones.
+large ones, so that each has from 0.5 M to 1.5 M arms where that is possible, M being the size of the first batches.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Batches(NamedTuple):
     counts: npt.NDArray[np.int64]
     alpha: float
     bonus_start: float
-    largest_union: float
+    smallest: float  # 0.5 M
+    largest: float  # 1.5 M
 
 
 class _MergePolicy(DuelingPolicy):
@@ -75,7 +76,8 @@ class _MergePolicy(DuelingPolicy):
             counts=np.array([len(start), self.n_arms, 1, 0, 0]),
             alpha=self.alpha,
             bonus_start=bonus_start,
-            largest_union=1.5 * self.batch_size,
+            smallest=0.5 * self.batch_size,
+            largest=1.5 * self.batch_size,
         )
 
     @property
@@ -198,27 +200,98 @@ def join_next(batches: Any, b: int) -> int:
 def pair_batches(batches: Any) -> None:
     """Join the smallest batch with the largest, the next smallest with the next largest, and so on.
 
-    Unions that would be too large are not made.
+    A union of more than 1.5 M arms is not made. If this leaves a batch of fewer than 0.5 M, the batches that were so
+    small before are joined first, by `join_small`, and then all are paired.
     """
-    size = batches.size
     n_batches = batches.counts[N_BATCHES]
-    by_size = np.empty(n_batches, np.int64)
-    for i in range(n_batches):  # insertion sort: NumPy's takes seconds to compile
-        k = i
-        while k > 0 and size[by_size[k - 1]] > size[i]:
-            by_size[k] = by_size[k - 1]
-            k -= 1
-        by_size[k] = i
-    union = np.empty(n_batches, np.int64)
-    n_unions = 0
-    for i in range((n_batches + 1) // 2):
-        small, large = by_size[i], by_size[n_batches - 1 - i]
-        union[small] = n_unions
-        if small != large and size[small] + size[large] > batches.largest_union:
-            n_unions += 1
-        union[large] = n_unions
-        n_unions += 1
+    union = np.arange(n_batches)
+    total = batches.size[:n_batches].copy()
+    pair(union, total, batches.largest)
+    for u in range(n_batches):
+        if 0 < total[u] < batches.smallest:
+            for i in range(n_batches):
+                union[i] = i
+                total[i] = batches.size[i]
+            join_small(union, total, batches.smallest, batches.largest)
+            pair(union, total, batches.largest)
+            break
     rearrange(batches, union)
+
+
+@compiled
+def pair(union: Any, total: Any, largest: float) -> None:
+    """Pair the unions so far, total[u] being the arms of union u, and number what comes out anew."""
+    old = total.copy()
+    by_size = ascending(old)
+    first = 0
+    while old[by_size[first]] == 0:
+        first += 1
+    last = len(old) - 1
+    number = np.zeros(len(old), np.int64)
+    total[:] = 0
+    n_unions = 0
+    while first <= last:
+        small, large = by_size[first], by_size[last]
+        number[small] = n_unions
+        if first != last and old[small] + old[large] > largest:
+            n_unions += 1
+        number[large] = n_unions
+        n_unions += 1
+        first += 1
+        last -= 1
+    for u in range(len(old)):
+        total[number[u]] += old[u]
+        union[u] = number[union[u]]
+
+
+@compiled
+def join_small(union: Any, total: Any, smallest: float, largest: float) -> None:
+    """Join batches of fewer than `smallest` = 0.5 M arms, so that none is left where that is possible.
+
+    If they have 0.5 M together, they join each other: fewer than M, or 1.5 M with a rest that cannot stand alone. If
+    they have not, each must join a larger batch. The largest goes first, and each joins the largest batch with room
+    for it; those for which there is none become one batch, which stays too small. Some other distribution might have
+    had room for all, but not where M is 18 or less; to find it is as hard as packing bins.
+    """
+    by_size = ascending(total)
+    n_small = 0
+    rest = 0
+    while n_small < len(total) and total[by_size[n_small]] < smallest:
+        rest += total[by_size[n_small]]
+        n_small += 1
+    among_themselves = rest >= smallest
+    gathered = -1  # a batch made of small ones only
+    for k in range(n_small - 1, -1, -1):
+        b = by_size[k]
+        host = -1
+        if among_themselves:
+            if gathered >= 0 and (total[gathered] < smallest or rest < smallest):
+                host = gathered
+        else:
+            for i in range(len(total)):
+                stands = total[i] >= smallest or i == gathered
+                if stands and total[i] + total[b] <= largest and (host < 0 or total[i] > total[host]):
+                    host = i
+        rest -= total[b]
+        if host < 0:
+            gathered = b
+        else:
+            union[b] = host
+            total[host] += total[b]
+            total[b] = 0
+
+
+@compiled
+def ascending(values: Any) -> Any:
+    """The indices of the values from the smallest up: an insertion sort, since NumPy's takes seconds to compile."""
+    order = np.empty(len(values), np.int64)
+    for i in range(len(values)):
+        k = i
+        while k > 0 and values[order[k - 1]] > values[i]:
+            order[k] = order[k - 1]
+            k -= 1
+        order[k] = i
+    return order
 
 
 @compiled

@@ -15,7 +15,6 @@ from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 class SelfSparringState(NamedTuple):
     rng: npt.NDArray[np.uint64]
     rates: Rates
-    shown: npt.NDArray[np.int64]
 
 
 @step(choose, SelfSparringState)
@@ -26,12 +25,8 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 @step(learn, SelfSparringState)
 def _learn(state: Any, items: Any, notes: Any, left_won: Any) -> None:
-    left, right = items[0], items[1]
-    state.shown[left] += 1
-    state.shown[right] += 1
-    if left != right:
-        record_outcome(state.rates, 0, left, left_won)
-        record_outcome(state.rates, 0, right, not left_won)
+    record_outcome(state.rates, 0, items[0], left_won)
+    record_outcome(state.rates, 0, items[1], not left_won)
 
 
 @step(settled, SelfSparringState)
@@ -42,9 +37,10 @@ def _settled(state: Any) -> Any:
 class SelfSparring(DuelingPolicy):
     """Thompson sampling over each ranker's share of duels won, whomever against; simple, and quick to start.
 
-    Two rankers are drawn for a duel, each with the probability that it wins most often. Good where the rankers can be
-    put in an order, the better one preferred. Where they cannot, it may settle on a ranker that wins often against
-    those it happens to meet, and not on the one that beats every other.
+    Two rankers are drawn for a duel, each with the probability that it wins most often. A ranker drawn twice duels
+    itself, which counts as one win and one loss: its share goes towards 1/2, and rivals stay in the race. Good where
+    the rankers can be put in an order, the better one preferred. Where they cannot, it may for long prefer a ranker
+    that wins often against those it happens to meet to the one that beats every other.
 
     Parameters
     ----------
@@ -71,18 +67,14 @@ class SelfSparring(DuelingPolicy):
 
     def __init__(self, n_arms: int, *, seed: int | None = None) -> None:
         self.n_arms = check_n_arms(n_arms)
-        self.state = SelfSparringState(
-            rng=new_stream(seed),
-            rates=no_rates(1, self.n_arms),
-            shown=np.zeros(self.n_arms, np.int64),
-        )
+        self.state = SelfSparringState(rng=new_stream(seed), rates=no_rates(1, self.n_arms))
 
     @property
     def best(self) -> int:
         """The arm shown most often, of several the one that has won the largest share of its duels."""
-        return most_shown(self.state.shown, self.state.rates.wins[0], self.state.rates.losses[0])
+        return most_shown(self.state.rates.wins[0], self.state.rates.losses[0])
 
 
-def most_shown(shown: npt.NDArray[Any], wins: npt.NDArray[Any], losses: npt.NDArray[Any]) -> int:
+def most_shown(wins: npt.NDArray[Any], losses: npt.NDArray[Any]) -> int:
     """The arm shown most often; among equals the one with the highest expected rate."""
-    return int(np.lexsort(((wins + 1) / (wins + losses + 2), shown))[-1])
+    return int(np.lexsort(((wins + 1) / (wins + losses + 2), wins + losses))[-1])

@@ -154,4 +154,4 @@ class Sparring(DuelingPolicy):
         else:
             wins = self.state.wins.sum(axis=0)
             losses = self.state.plays.sum(axis=0) - wins
-        return most_shown(wins + losses, wins, losses)
+        return most_shown(wins, losses)
