@@ -18,7 +18,7 @@ from rankloop.environments import (
     PositionBasedModel,
     PreferenceMatrix,
 )
-from rankloop.experiments.declare import Outcome
+from rankloop.experiments.declare import Outcome, met_by
 from rankloop.simulation import Result
 
 Floats = npt.NDArray[np.float64]
@@ -45,7 +45,8 @@ def bounds(outcome: Outcome) -> dict[tuple[str, str], Floats]:
             bound = BOUNDS.get(player.label)
             if result is None or bound is None:
                 continue
-            problems = panel.environment if isinstance(panel.environment, list) else [panel.environment]
+            met = met_by(panel.environment, outcome.amount_of(panel.name, player.label))
+            problems = met if isinstance(met, list) else [met]
             try:
                 each = [bound(np.maximum(result.steps, 2), result, problem) for problem in problems]
             except ValueError:  # the theorem asks for what this problem does not have, such as a gap between items
