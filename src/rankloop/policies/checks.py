@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from typing import Any
 
 import numpy as np
+
+LARGEST_WHOLE = 2**63 - 1
+"""What compiled code can count to."""
 
 
 def check_whole(name: str, value: Any, least: int) -> int:
     """A whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
+    if value > LARGEST_WHOLE:
+        raise ValueError(f"{name} must be less than 2^63, not {value!r}")
     return int(value)
+
+
+def check_seed(seed: Any) -> int:
+    """A seed: a whole number of any size."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(f"seed must be a whole number of at least 0, not {seed!r}")
+    return int(seed)
 
 
 def check_positive(name: str, value: Any) -> float:
     """A positive, finite number."""
-    if not is_number(value) or not 0 < value < math.inf:
+    if not is_finite(value) or not value > 0:
         raise ValueError(f"{name} must be a positive number, not {value!r}")
     return float(value)
 
@@ -39,6 +51,11 @@ def check_flag(name: str, value: Any) -> bool:
 def is_number(value: Any) -> bool:
     """Whether the value is a real number, which True and False are not."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def is_finite(value: Any) -> bool:
+    """Whether the value is a real number that a float can hold."""
+    return is_number(value) and bool(abs(value) <= sys.float_info.max)
 
 
 def is_index(value: Any, n: int) -> bool:

@@ -61,6 +61,13 @@ class SafetyReceipt:
     exchanges: list[Exchange]
     first_horizon: int | None = None
     """Where no horizon was given: the first one tried, doubled until it was `horizon`."""
+    repeated_draws: int = 0
+    """How many of the lists learned from, at least, were found to repeat the random exchanges of an earlier one."""
+
+    @property
+    def promises(self) -> bool:
+        """Whether anything is guaranteed: not where lists were not drawn independently, so that the proof is void."""
+        return self.repeated_draws == 0
 
     @property
     def extra_inversions(self) -> float:
@@ -76,8 +83,10 @@ class SafetyReceipt:
         """The bound holds for all lists at once with at least this probability: 1 - sqrt(delta) L^2 n.
 
         L is the number of items and n that of lists, the horizon or more. Where the horizon was doubled, each stretch
-        of lists had its own delta, and what may go wrong in them adds up.
+        of lists had its own delta, and what may go wrong in them adds up. Where nothing is promised it is 0.
         """
+        if not self.promises:
+            return 0.0
         if self.first_horizon is None:
             failure = math.sqrt(self.delta) * max(self.horizon, self.lists_learned_from)
         else:
@@ -94,7 +103,11 @@ class SafetyReceipt:
 
     def to_json(self) -> str:
         """The receipt as a JSON object."""
-        derived = {"extra_inversions": self.extra_inversions, "probability": self.probability}
+        derived = {
+            "extra_inversions": self.extra_inversions,
+            "probability": self.probability,
+            "promises": self.promises,
+        }
         return json.dumps({**asdict(self), **derived})
 
     def __str__(self) -> str:
@@ -103,12 +116,25 @@ class SafetyReceipt:
             ("production list", " ".join(map(str, self.initial))),
             ("base list now", " ".join(map(str, self.base))),
             ("learned from", f"{self.lists_learned_from:,} lists ({self._horizon_in_words})"),
-            (
-                "guarantee",
-                f"no list has more than {extra} pair{'s' * (extra != 1)} in the wrong order beyond those of the "
-                f"production list,\n{'':17}with probability at least {self.probability:.6g}",
-            ),
         ]
+        if self.promises:
+            lines += [
+                (
+                    "guarantee",
+                    f"no list has more than {extra} pair{'s' * (extra != 1)} in the wrong order beyond those of the "
+                    "production list,",
+                ),
+                ("", f"with probability at least {self.probability:.6g}"),
+            ]
+        else:
+            lines += [
+                (
+                    "guarantee",
+                    f"none: at least {self.repeated_draws:,} of these lists repeated the exchanges of",
+                ),
+                ("", "an earlier one, so that position may pass for evidence. Answer each list once, and"),
+                ("", "load a policy that others load too with rl.load(path, seed=...); then revert()."),
+            ]
         lines += _column(
             "exchanges", [f"after {e.after:,} lists: {e.raised} above {e.lowered}" for e in self.exchanges]
         )

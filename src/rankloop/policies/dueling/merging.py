@@ -174,6 +174,7 @@ class _MergePolicy(DuelingPolicy):
 
     def eliminated(self, arm: int) -> bool:
         """Whether the arm has lost to another beyond doubt."""
+        self._check_arm("arm", arm)
         return bool(self._batches.rival[self._batches.slot_of[arm]] == GONE)
 
 
