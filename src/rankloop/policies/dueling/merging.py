@@ -9,7 +9,7 @@ large ones, so that each has from 0.5 M to 1.5 M arms where that is possible, M 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -108,18 +108,18 @@ class _MergePolicy(DuelingPolicy):
         n = self.n_arms
         new.arm_of[:] = new.slot_of[:] = np.arange(n)
         stays = [arm for arm in range(n) if kept[arm] is not None]
-        theirs = old.slot_of[[kept[arm] for arm in stays]]
+        theirs = old.slot_of[np.array([kept[arm] for arm in stays], np.int64)]
         for name in self._of_pairs:
             getattr(self.state, name)[np.ix_(stays, stays)] = getattr(before.state, name)[np.ix_(theirs, theirs)]
         new.counts[[TURN, OBSERVED]] = old.counts[[TURN, OBSERVED]]
         number = {slot: arm for arm, slot in zip(stays, theirs.tolist(), strict=True)}
         groups = [[number[slot] for slot in slots.tolist() if slot in number] for slots in before._slots()]
         alive = {arm for group in groups for arm in group}
-        wins, level = self.state.wins, self._level()
+        wins, level = self.state.wins, float(_bonus(self._batches))
         back = [
             arm
             for arm in stays
-            if arm not in alive and not any(loses.py_func(wins, arm, rival, level) for rival in stays if rival != arm)
+            if arm not in alive and not any(_loses(wins, arm, rival, level) for rival in stays if rival != arm)
         ]
         joining = [arm for arm in range(n) if kept[arm] is None] + back
         groups += [joining[i : i + self.batch_size] for i in range(0, len(joining), self.batch_size)]
@@ -136,9 +136,6 @@ class _MergePolicy(DuelingPolicy):
         while len(order) << stage <= n:
             stage += 1
         new.counts[[N_BATCHES, N_ALIVE, STAGE]] = len(groups), len(order), stage
-
-    def _level(self) -> float:
-        return float(bonus.py_func(self._batches))  # type: ignore[attr-defined]
 
     @property
     def batches(self) -> list[list[int]]:
@@ -232,6 +229,11 @@ def loses(wins: Any, slot: int, rival: int, level: float) -> bool:
     """Whether even the optimistic estimate says that the slot loses to the rival more often than not."""
     duels = wins[slot, rival] + wins[rival, slot]
     return duels > 0 and wins[slot, rival] / duels + math.sqrt(level / duels) < 0.5
+
+
+# The same for a caller in Python, where arms join or leave.
+_bonus: Callable[[Any], float] = getattr(bonus, "py_func", bonus)
+_loses: Callable[[Any, int, int, float], bool] = getattr(loses, "py_func", loses)
 
 
 @inlined
