@@ -117,7 +117,7 @@ def pack_choice(choice: Choice) -> bytes:
         try:
             packed = bytes(map(int, notes))
             small = tuple(packed) == notes
-        except ValueError:
+        except (ValueError, OverflowError):
             small = False
         if small:
             flags |= _SMALL_NOTES

@@ -9,7 +9,7 @@ from rankloop.live.entries import CLICK, SEEN, SHOWN, Event
 from rankloop.live.settings import check_name, one_of
 
 FIELDS = ("impression", "item", "type", "id", "at", "seen")
-MOST_SEEN = 65_535
+MOST_SEEN = 32_767
 
 
 def check_event(given: Mapping[str, Any]) -> tuple[Any, str | None, list[Event]]:
@@ -36,9 +36,9 @@ def check_event(given: Mapping[str, Any]) -> tuple[Any, str | None, list[Event]]
         check_name("item", item)
         events.append(Event(CLICK, 0, at, type_, id_))
     if type_ == "seen" or seen is not None:
-        if isinstance(seen, bool) or not isinstance(seen, int) or not 0 <= seen <= MOST_SEEN:
+        if isinstance(seen, bool) or not isinstance(seen, int) or seen < 0:
             raise ValueError(f"seen must be a whole number of at least 0, not {seen!r}")
-        events.append(Event(SEEN, seen, at, "seen", id_))
+        events.append(Event(SEEN, min(seen, MOST_SEEN), at, "seen", id_))
     return given.get("impression"), item, events
 
 

@@ -40,6 +40,8 @@ from rankloop.live.warm import WarmLearners
 logger = logging.getLogger("rankloop.live")
 
 LOADED_AT_ONCE = 500
+CLOSED_AGAIN_AFTER = 1_000
+"""Milliseconds until an impression that could not be closed is tried again."""
 
 
 class Impression:
@@ -98,13 +100,16 @@ class Impressions:
         """Entries up to this one have been removed."""
         self._unloaded = (journal.header.cursor, journal.header.last)
         """Impressions that began after the first and up to the second may be open without being in memory."""
+        self._found: set[int] = set()
+        """Those of them that an event has brought back; they may have been closed since."""
 
-    def open_held(self, seq: int, now: int, learner: int, loop: Loop, body: bytes, *, shown: bool) -> None:
+    def open_held(self, seq: int, now: int, learner: int, loop: Loop, body: bytes, *, shown: bool) -> Impression:
         """Begin an impression, where the journal's lock is held."""
         self._open[seq] = impression = Impression(seq, now, learner, loop, body, shown)
         loop.queue.append((impression.deadline, seq))
         loop.counts["impressions"] += 1
         self._journal.changed.add(loop.number)
+        return impression
 
     def find(self, ticket: Ticket) -> tuple[Impression | None, str]:
         """An impression that is still open; else None and what is the matter."""
@@ -134,6 +139,7 @@ class Impressions:
             with self._journal.lock:
                 self._open[impression.seq] = impression
                 loop.queue.append((impression.deadline, impression.seq))
+            self._found.add(impression.seq)
             return impression, ""
 
     def loop_of(self, learner: int) -> Loop | None:
@@ -191,13 +197,15 @@ class Impressions:
             for entry in begun:
                 self._load(entry)
             self._unloaded = (first, last)
+            if first >= last:
+                self._found.clear()
 
     def _load(self, entry: Entry) -> None:
         recovered = entry.kind == Kind.RECOVERED
         seq = (entry.impression or 0) if recovered else entry.seq
         loop = self.loop_of(entry.learner)
         later = list(self._store.of_impressions(seq, seq))
-        if seq in self._open or loop is None or any(about.kind == Kind.CLOSE for about in later):
+        if seq in self._open or seq in self._found or loop is None or any(about.kind == Kind.CLOSE for about in later):
             return
         at = int.from_bytes(entry.body[:8], "little") if recovered else entry.at
         body = entry.body[8:] if recovered else entry.body
@@ -221,8 +229,12 @@ class Impressions:
                     break
                 impression = self._open.get(seq)
                 if impression is not None and impression.deadline <= deadline:
-                    self.close(impression)
                     most = None if most is None else most - 1
+                    try:
+                        self.close(impression)
+                    except Exception as error:  # of another key than the caller's, perhaps: it is closed later
+                        logger.error("loop %s: impression %d is closed later: %s", loop.name, seq, error)
+                        loop.queue.append((now + CLOSED_AGAIN_AFTER, seq))
 
     def close(self, impression: Impression) -> None:
         """End an impression's window, and learn from it."""
@@ -234,13 +246,19 @@ class Impressions:
                 if impression.closed:
                     return
                 impression.closed = True
-                self._open.pop(impression.seq, None)
-            clicks = impression.clicked
-            seen = None if impression.seen < 0 else max(impression.seen, clicks[-1] + 1 if clicks else 0)
-            fate, winner = self._learn(learner, impression, choice, names, clicks, seen)
-            closing = Closing(fate, choice.arm, choice.bucket, clicks, seen, winner)
-            body, now = pack_closing(closing), self._journal.now()
+            try:
+                clicks = impression.clicked
+                seen = None if impression.seen < 0 else max(impression.seen, clicks[-1] + 1 if clicks else 0)
+                fate, winner = self._learn(learner, impression, choice, names, clicks, seen)
+                closing = Closing(fate, choice.arm, choice.bucket, clicks, seen, winner)
+                body, now = pack_closing(closing), self._journal.now()
+            except BaseException:  # such as KeyboardInterrupt: it may have been learned from in part
+                impression.closed = False
+                self._learners.discard(learner)
+                raise
             with self._journal.lock:
+                # Until its CLOSE entry is there it counts as open: else an event that comes now would bring it back.
+                self._open.pop(impression.seq, None)
                 seq = self._journal.add_held(now, Kind.CLOSE, learner.number, impression.seq, body)
                 loop.counts["closed"] += 1
                 loop.counts[Fate.NAMES[fate]] += 1

@@ -33,7 +33,8 @@ class Journal:
     def __init__(self, store: Store, clock: Callable[[], float], totals: Callable[[int], bytes]) -> None:
         self.store = store
         self._clock, self._totals = clock, totals
-        self._time = 0
+        self._time = self._ahead = 0
+        self._telling = threading.Lock()
         self.lock = threading.Lock()
         """Held for a moment, to add entries and to change counts."""
         self.writing = threading.RLock()
@@ -47,11 +48,19 @@ class Journal:
         self._mark_unclean = True
 
     def now(self) -> int:
-        """Milliseconds; never earlier than before, whatever the clock does."""
-        now = int(self._clock() * 1000)
-        if now > self._time:
-            self._time = now
-        return self._time
+        """Milliseconds; never earlier than before, and never at a standstill, whatever the clock does.
+
+        After the clock was set back, time goes on from where it was, at the clock's pace, until the clock is there too:
+        else no window would end until then.
+        """
+        with self._telling:
+            clock = int(self._clock() * 1000)
+            if clock >= self._time:
+                self._ahead = 0
+            elif clock + self._ahead < self._time:
+                self._ahead = self._time - clock
+            self._time = clock + self._ahead
+            return self._time
 
     def leave_gap(self) -> None:
         """Let no new entry take the number of one that a crash has lost: ids with that number are about."""

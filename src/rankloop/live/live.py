@@ -331,29 +331,35 @@ class Live:
         chooses = arm in (Arm.POLICY, Arm.SHADOW)
         production = tuple(range(min(target.settings.positions, len(names))))
         with self._learners.hold(target, key) as learner:
-            listed = self._list(target, learner, names)
+            self._list(target, learner, names)
             items, notes = self._choose(learner) if chooses else (production, ())
             body = pack_choice(Choice(arm, bucket, learner.version, items, notes, deferred, pins))
             now = journal.now()
             with journal.lock:
                 seq = journal.add_held(now, Kind.CHOICE, learner.number, None, body)
-                self._impressions.open_held(seq, now, learner.number, target, body, shown=not deferred)
+                begun = self._impressions.open_held(seq, now, learner.number, target, body, shown=not deferred)
                 target.counts["holdout"] += arm == Arm.HOLDOUT
                 if chooses:
                     learner.applied = seq
-        if listed:  # names are in the journal before anybody sees them, so that an id need not carry them
-            journal.commit(listed)
+            version = learner.version
+        if version > journal.durable:  # names are written before anybody sees them: an id need not carry them
+            try:
+                journal.commit(version)
+            except BaseException:  # nobody will see this list
+                begun.shown = False
+                self._impressions.close(begun)
+                raise
         page = page_of(names, production if arm == Arm.SHADOW else items, pins, target.settings.positions)
         ticket = Ticket(seq, now, learner.number, body)
         return Shown(self._signer.write(ticket), page, target.name, key, Arm.NAMES[arm])
 
-    def _list(self, target: Loop, learner: Learner, names: tuple[str, ...]) -> int:
-        """Let a learner take production's list of today; the number of its LIST entry, or 0 if nothing changed."""
+    def _list(self, target: Loop, learner: Learner, names: tuple[str, ...]) -> None:
+        """Let a learner take production's list of today, if it is another one."""
         rows: tuple[int, ...] = ()
         if target.catalogue is not None:
             rows = tuple(target.catalogue.row[name] for name in names)
         if learner.version and learner.names == names and learner.rows == rows:
-            return 0
+            return
         try:
             learner.relist(learner.version, names, rows)
         except BaseException:
@@ -364,7 +370,6 @@ class Live:
         learner.version = learner.applied = version
         self._learners.remember(version, names)
         self._learners.recount(learner)
-        return version
 
     def _choose(self, learner: Learner) -> tuple[tuple[int, ...], tuple[float, ...]]:
         try:
@@ -388,7 +393,10 @@ class Live:
     # -- duels ---------------------------------------------------------------------------------------------------
 
     def duel(self, loop: str, key: str = "", *, user: str | None = None) -> LiveDuel:
-        """The two rankers to run for the next user; give their lists to `interleave`."""
+        """The two rankers to run for the next user; give their lists to `interleave`.
+
+        While the loop is off or paused, and for users outside of its traffic, both are the first ranker.
+        """
         self._check_writable()
         target = self._loops.named(loop, "evaluate")
         if key:
@@ -400,17 +408,19 @@ class Live:
         bucket = target.bucket(user, journal.header.secret)
         rankers = target.settings.rankers
         with self._learners.hold(target, key) as learner:
-            listed = self._list(target, learner, rankers)
-            pair, notes = self._choose(learner)
+            self._list(target, learner, rankers)
             arm = target.arm(bucket)
+            chooses = arm in (Arm.POLICY, Arm.SHADOW)
+            pair, notes = self._choose(learner) if chooses else ((0, 0), ())
             body = pack_choice(Choice(arm, bucket, learner.version, pair, notes, deferred=True))
             now = journal.now()
             with journal.lock:
                 seq = journal.add_held(now, Kind.CHOICE, learner.number, None, body)
                 self._impressions.open_held(seq, now, learner.number, target, body, shown=False)
-                learner.applied = seq
-        if listed:
-            journal.commit(listed)
+                if chooses:
+                    learner.applied = seq
+            version = learner.version
+        journal.commit(version)
         ticket = Ticket(seq, now, learner.number, body)
         return LiveDuel(self._signer.write(ticket), (rankers[pair[0]], rankers[pair[1]]), target.name)
 
@@ -453,7 +463,13 @@ class Live:
             if not impression.shown:
                 impression.begin(now)
                 loop.queue.append((impression.deadline, impression.seq))
-        self._journal.commit(seq)
+        try:
+            self._journal.commit(seq)
+        except BaseException:
+            with self._journal.lock:  # nobody will see this page: who asks again gets one in its place
+                if impression.page is page:
+                    impression.page = before
+            raise
         return Shown(
             duel, list(map(str, page.items[0 if before is None else len(before) :])), loop.name, "", "policy",
             following=lambda: self.interleave(duel, lists, positions=positions),
@@ -789,7 +805,7 @@ class Live:
         """Write all learners that have changed, so that a later start need not replay what happened until now."""
         self._journal.flush()
         upto = self._journal.durable
-        self._learners.write_all(with_tail=clean)
+        whole = self._learners.write_all(with_tail=clean)
         with self._journal.writing:
             self._journal.flush()
             with self._journal.lock:
@@ -797,7 +813,7 @@ class Live:
                     Snapshot(-loop.number, self._journal.seq, zlib.compress(loop.comparison.pack(), 1))
                     for loop in self._loops
                 ]
-            if self._learners.tail:  # nobody has brought these up to date yet
+            if not whole:  # nobody has brought some of them up to date yet
                 upto = min(upto, self._checkpoint)
             marks: dict[str, Any] = {"clean": True} if clean else {}
             self._journal.flush(counted, checkpoint=upto, cursor=self._impressions.cursor, **marks)

@@ -87,7 +87,7 @@ class Replayed:
         """Take over what `pack` wrote."""
         state, rest = split_base(packed)
         self.learner.unpack(state)
-        self.open = {int(seq): unpack_choice(_bytes(body)) for seq, body in rest["open"].items()}
+        self.open = open_in_base(packed)
         self.events = {
             int(seq): [unpack_event(_bytes(body)) for body in bodies] for seq, bodies in rest["events"].items()
         }
@@ -98,6 +98,12 @@ def split_base(packed: bytes) -> tuple[bytes, dict[str, Any]]:
     """The packed learner in a base, and the rest of it."""
     n = int.from_bytes(packed[:4], "little")
     return packed[4 : 4 + n], json.loads(zlib.decompress(packed[4 + n :]))
+
+
+def open_in_base(packed: bytes) -> dict[int, Choice]:
+    """The choices of the impressions that were open where the journal begins."""
+    rest = split_base(packed)[1]
+    return {int(seq): unpack_choice(_bytes(body)) for seq, body in rest["open"].items()}
 
 
 def _text(body: bytes) -> str:

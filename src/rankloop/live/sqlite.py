@@ -22,8 +22,10 @@ from rankloop.live.stores import (
     Header,
     KnownLearner,
     Snapshot,
+    StoreConflict,
     StoreError,
     StoreLost,
+    not_yet_written,
 )
 
 try:
@@ -110,7 +112,10 @@ class SQLiteStore:
             )
 
     def _claim_file(self) -> IO[bytes]:
-        file = open(f"{self.name}-lock", "a+b")  # noqa: SIM115  # held until the store is closed
+        try:
+            file = open(f"{self.name}-lock", "a+b")  # noqa: SIM115  # held until the store is closed
+        except OSError as error:
+            raise StoreError(f"{self.name} cannot be written: {self.name}-lock: {error.strerror}") from None
         if fcntl is not None:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -218,6 +223,13 @@ class SQLiteStore:
 
     def write(self, batch: Batch) -> None:
         """Write a batch in one transaction and return once it is durable."""
+        with self._lock:
+            try:
+                self._write(batch)
+            except StoreConflict:
+                self._write(not_yet_written(self, batch))
+
+    def _write(self, batch: Batch) -> None:
         with self._transaction() as connection:
             self._insert(connection, batch)
 
@@ -238,6 +250,8 @@ class SQLiteStore:
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
             connection = self._open_connection()
+            if self._read_only:
+                raise StoreError(f"{self.name} was opened for reading only")
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 yield connection
@@ -347,6 +361,8 @@ class SQLiteStore:
 
     def _lost(self, error: sqlite3.DatabaseError) -> StoreError:
         text = str(error)
+        if isinstance(error, sqlite3.IntegrityError):
+            return StoreConflict(f"{self.name} holds something else already ({text})")
         if "full" in text:
             return StoreLost(f"{self.name} cannot grow: the disk is full")
         return self._unusable(error)

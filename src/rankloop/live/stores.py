@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -21,6 +22,10 @@ class StoreError(Exception):
 
 class StoreLost(StoreError):
     """The store did not take a write or answer a question: it may do so later."""
+
+
+class StoreConflict(StoreError):
+    """What was to be written contradicts what is there."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,11 @@ class Store(Protocol):
         """Claim the store for writing, making it if it is not there."""
 
     def write(self, batch: Batch) -> None:
-        """Write a batch in one transaction and return once it is durable."""
+        """Write a batch in one transaction and return once it is durable.
+
+        Entries and learners that are there already, the same in every part, are left as they are: a caller that did not
+        hear whether a write succeeded writes again, perhaps with more. With other content they raise StoreError.
+        """
 
     def entries(self, after: int, upto: int | None = None, learner: int | None = None) -> Iterator[Entry]:
         """The entries after one and up to another, in order; of one learner if so asked."""
@@ -123,6 +132,28 @@ class Store(Protocol):
         """Let go of the store."""
 
 
+def not_yet_written(store: Store, batch: Batch) -> Batch:
+    """A batch without what is there already, because the answer to an earlier write was lost."""
+    rest = replace(batch)
+    if batch.entries:
+        numbers = [entry.seq for entry in batch.entries]
+        entries = {entry.seq: entry for entry in store.entries(min(numbers) - 1, max(numbers))}
+        rest.entries = [entry for entry in batch.entries if not _is_there(store, entries.get(entry.seq), entry)]
+    if batch.learners:
+        last = max(learner.number for learner in batch.learners)
+        later = store.learners(after=min(learner.number for learner in batch.learners) - 1)
+        known = {learner.number: learner for learner in takewhile(lambda learner: learner.number <= last, later)}
+        rest.learners = [new for new in batch.learners if not _is_there(store, known.get(new.number), new)]
+    return rest
+
+
+def _is_there(store: Store, known: Entry | KnownLearner | None, new: Entry | KnownLearner) -> bool:
+    if known is not None and known != new:
+        what = "entry" if isinstance(new, Entry) else "learner"
+        raise StoreConflict(f"{store.name} has another {what} {new[0]} already: two programs have written to it")
+    return known is not None
+
+
 def open_store(store: str | Path | Store, *, read_only: bool = False) -> Store:
     """The store that a path or an address names."""
     if not isinstance(store, str | Path):
@@ -136,6 +167,8 @@ def open_store(store: str | Path | Store, *, read_only: bool = False) -> Store:
         return SQLiteStore(store, read_only=read_only)
     if scheme not in ("postgresql", "postgres"):
         raise ValueError(f"store must be a path or postgresql://..., not {scheme}://...")
-    from rankloop.live.postgres import PostgresStore
-
+    try:
+        from rankloop.live.postgres import PostgresStore
+    except ImportError:
+        raise StoreError("a store in PostgreSQL needs psycopg: pip install 'rankloop[postgres]'") from None
     return PostgresStore(str(store), read_only=read_only)

@@ -12,7 +12,7 @@ from rankloop.live.journal import Journal
 from rankloop.live.learner import Learner, new_learner
 from rankloop.live.loops import Loop, Loops
 from rankloop.live.replay import apply, choice_in, unpack_list
-from rankloop.live.replaying import split_base
+from rankloop.live.replaying import open_in_base, split_base
 from rankloop.live.stores import KnownLearner, Snapshot, StoreError
 
 PACKED_AT_ONCE = 100
@@ -135,16 +135,27 @@ class WarmLearners:
             since = self._store.entries(learner.applied, learner=number)
         for entry in since:
             if entry.seq > learner.applied:
-                apply(learner, entry, self._loops.sessions, self.choice_of, lambda v: self.names_of(v, number))
+                apply(
+                    learner, entry, self._loops.sessions,
+                    lambda impression: self.choice_of(impression, number), lambda version: self.names_of(version, number),
+                )  # fmt: skip
         self._rebuild.discard(number)
         self.tail.pop(number, None)
         return learner
 
-    def choice_of(self, impression: int) -> Choice:
+    def choice_of(self, impression: int, learner: int) -> Choice:
         """The choice that began an impression."""
-        later = self._store.of_impressions(impression, impression)
-        entry = self._store.entry(impression) or next(e for e in later if e.kind == Kind.RECOVERED)
-        return choice_in(entry)
+        entry = self._store.entry(impression)
+        if entry is None:
+            later = self._store.of_impressions(impression, impression)
+            entry = next((e for e in later if e.kind == Kind.RECOVERED), None)
+        if entry is not None:
+            return choice_in(entry)
+        base = self._store.base(learner)  # its entry has been removed
+        begun = {} if base is None else open_in_base(base.state)
+        if impression not in begun:
+            raise StoreError(f"{self._store.name} has no impression {impression}: it is damaged")
+        return begun[impression]
 
     def names_of(self, version: int, learner: int) -> tuple[str, ...]:
         """The names in a list that a learner had."""
@@ -232,13 +243,17 @@ class WarmLearners:
         for learner in learners:
             learner.packed = max(learner.packed, written.get(learner.number, 0))
 
-    def write_all(self, *, with_tail: bool) -> None:
-        """Write snapshots of all that have changed; with the tail, also of those nobody has asked for since a crash."""
+    def write_all(self, *, with_tail: bool) -> bool:
+        """Write snapshots of all that have changed; with the tail, also of those nobody has asked for since a crash.
+
+        Whether every learner's snapshot now covers what had happened to it before the call.
+        """
         if with_tail:
-            for number in list(self.tail):
+            for number in [*self.tail, *self._rebuild]:
                 known = self.known(number)
                 self.get(self._loops.by_number[known.loop], known.key)
-        with self._lock:
+        with self._journal.writing, self._lock:
+            whole = not (self.tail or self._rebuild)
             changed = [learner for learner in self._warm.values() if learner.applied > learner.packed]
         for start in range(0, len(changed), PACKED_AT_ONCE):
             with self._journal.writing:
@@ -250,6 +265,7 @@ class WarmLearners:
                 finally:
                     for learner in held:
                         learner.lock.release()
+        return whole and not any(learner.gone and learner.applied > learner.packed for learner in changed)
 
     def states(self) -> dict[int, tuple[int, bytes]]:
         """The packed states of all that are in memory, with the entry after which they are so."""
