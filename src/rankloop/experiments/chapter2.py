@@ -188,7 +188,7 @@ CYCLE = Experiment(
             horizon=10**7,
             runs=30,
             others={
-                "*: Merge*": Amount(10**7, 100),
+                "*: Merge*": Amount(10**7, 400),
                 "*: RMED1*": Amount(10**7, 30),
                 "*": Amount(3 * 10**6, 20),
             },
