@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -272,7 +273,7 @@ class BubbleRank(ClickPolicy):
     def _check_ranking(self, ranking: Ranking) -> npt.NDArray[np.int64]:
         items = super()._check_ranking(ranking)
         *exchanged, hidden, draw = ranking.notes
-        twice = any(upper and lower for upper, lower in zip(exchanged, (*exchanged[1:], hidden), strict=True))
+        twice = any(upper and lower for upper, lower in pairwise((*exchanged, hidden)))
         rivals = [0, *(1 + item for item in range(self.n_items) if item not in ranking.items)]
         if twice or hidden not in rivals or any(note not in (0, 1) for note in exchanged) or not is_fingerprint(draw):
             raise self._wrong_notes(ranking)
