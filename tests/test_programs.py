@@ -209,6 +209,17 @@ def test_a_seed_gives_other_numbers_once_the_file_was_saved_anew(tmp_path: Path)
     assert_same_state(reseeded.snapshot(), rl.load(first, seed=3).snapshot())
 
 
+def test_all_generators_of_a_policy_are_its_own(tmp_path: Path) -> None:
+    """DTS draws from two."""
+    path = tmp_path / "policy.npz"
+    rl.DTS(9, seed=1).save(path)
+    states = [rl.load(path, **given).state for given in ({}, {"seed": 1}, {"seed": 2}, {"fresh_randomness": True})]
+    for k, one in enumerate(states):
+        for other in states[:k]:
+            assert (one.rng != other.rng).all()
+            assert (one.lanes != other.lanes).all()
+
+
 def test_segments_load_with_random_numbers_of_their_own(tmp_path: Path) -> None:
     path = tmp_path / "segments.npz"
     segments = Segments(rl.CascadeLinTS(np.eye(6), n_positions=3, seed=1))
