@@ -133,12 +133,16 @@ class WarmLearners:
         if number in self._rebuild:
             self._journal.flush()
             since = self._store.entries(learner.applied, learner=number)
+
+        def choice_of(impression: int) -> Choice:
+            return self.choice_of(impression, number)
+
+        def names_of(version: int) -> tuple[str, ...]:
+            return self.names_of(version, number)
+
         for entry in since:
             if entry.seq > learner.applied:
-                apply(
-                    learner, entry, self._loops.sessions,
-                    lambda impression: self.choice_of(impression, number), lambda version: self.names_of(version, number),
-                )  # fmt: skip
+                apply(learner, entry, self._loops.sessions, choice_of, names_of)
         self._rebuild.discard(number)
         self.tail.pop(number, None)
         return learner

@@ -18,7 +18,7 @@ from rankloop.policies.clicks.draws import Draws, fingerprint, is_fingerprint, n
 from rankloop.policies.clicks.initial import check_initial
 from rankloop.policies.clicks.safety import Exchange, PairEvidence, SafetyReceipt
 
-TURN, OBSERVED, HORIZON, N_EXCHANGES, UNSORTED, EPOCH, REPEATED = range(7)
+TURN, OBSERVED, HORIZON, N_EXCHANGES, UNSORTED, EPOCH, REPEATED, EVER = range(8)
 FIRST_HORIZON = 1024
 """Where doubling starts when the horizon is unknown."""
 
@@ -251,7 +251,7 @@ class BubbleRank(ClickPolicy):
             duels=np.zeros((n_items, n_items), np.int64),
             better=np.zeros((n_items, n_items), np.bool_),
             undecided=np.ones(n_items - 1, np.bool_),
-            counts=np.array([0, 0, first_horizon, 0, 0, 0, 0]),
+            counts=np.array([0, 0, first_horizon, 0, 0, 0, 0, n_items]),
             exchanges=np.zeros((n_items * n_items, 3), np.int64),
             log_inverse_delta=np.array([log_inverse_delta]),
             draws=no_draws(),
@@ -302,6 +302,7 @@ class BubbleRank(ClickPolicy):
             mine[np.ix_(new, new)] = theirs[np.ix_(old, old)]
         for count in (TURN, OBSERVED, HORIZON, EPOCH, REPEATED):
             state.counts[count] = other.counts[count]
+        state.counts[EVER] = other.counts[EVER] + self.n_items - len(new)
         if state.draws.shape == other.draws.shape:
             state.draws[...] = other.draws
         state.log_inverse_delta[:] = other.log_inverse_delta
@@ -366,4 +367,5 @@ class BubbleRank(ClickPolicy):
             exchanges=[Exchange(after=after, raised=up, lowered=down) for after, up, down in rows],
             first_horizon=FIRST_HORIZON if state.doubling else None,
             repeated_draws=int(state.counts[REPEATED]),
+            n_items_ever=int(state.counts[EVER]),
         )
