@@ -26,6 +26,9 @@ from rankloop.policies.features.ridge import new_ridge
 IDENTITY = "live"
 """All choices of a learner's policy carry this; the journal knows which learner they belong to."""
 
+FORMAT = 1
+"""Of packed learners: raised when a policy's state changes, so that old ones are made anew from the journal."""
+
 OVERHEAD = 6_000
 """Bytes that a learner takes besides its policy's arrays and its names."""
 
@@ -110,6 +113,7 @@ class Learner:
     def pack(self) -> bytes:
         """The whole state as bytes: a line of JSON, then the policy's arrays."""
         head = {
+            "format": FORMAT,
             "version": self.version,
             "names": self.names,
             "applied": self.applied,
@@ -127,6 +131,8 @@ class Learner:
         """Take over a packed state."""
         head, _, rest = zlib.decompress(state).partition(b"\n")
         values = json.loads(head)
+        if values["format"] != FORMAT:
+            raise ValueError(f"the snapshot of learner {self.number} has format {values['format']}, not {FORMAT}")
         self.version, self.names = values["version"], tuple(values["names"])
         self.applied = self.packed = values["applied"]
         self.reverted, self.session = values["reverted"], values["session"]
