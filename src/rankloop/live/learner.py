@@ -29,7 +29,7 @@ IDENTITY = "live"
 FORMAT = 1
 """Of packed learners: raised when a policy's state changes, so that old ones are made anew from the journal."""
 
-OVERHEAD = 6_000
+OVERHEAD = 3_000
 """Bytes that a learner takes besides its policy's arrays and its names."""
 
 

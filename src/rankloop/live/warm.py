@@ -145,7 +145,7 @@ class WarmLearners:
         return learner
 
     def _unpacked(self, loop: Loop, known: KnownLearner) -> Learner:
-        """A learner as it was last packed; one that another version of rankloop packed is made anew from the journal."""
+        """A learner as it was last packed; one that another version packed is made anew from the journal."""
         number = known.number
 
         def blank() -> Learner:
