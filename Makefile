@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Byte code is compiled when first imported: doing so for all of every dependency doubles the time to set up.
 PIP_FLAGS := --quiet --disable-pip-version-check --no-compile
 
-.PHONY: help demo test check bench docs clean
+.PHONY: help demo test check bench chaos docs clean
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -42,6 +42,12 @@ bench: $(VENV)/dev  ## speed, as ratios to the naive form in the same run
 	$(BIN)/python benchmarks/interleaving.py
 	$(BIN)/python benchmarks/lock.py
 	$(BIN)/python benchmarks/runner.py
+
+chaos: $(VENV)/dev  ## kill -9 under load, 200 times for each kind of store
+	rm -rf chaos-store && mkdir chaos-store
+	$(BIN)/python tests/live/chaos.py chaos-store/shop.db --kills 200
+	$(BIN)/python tests/live/chaos.py postgres --kills 200
+	rm -rf chaos-store
 
 docs: $(VENV)/docs  ## the site, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -133,7 +133,7 @@ def check_whole(live: rl.Live) -> Told:
     return told
 
 
-def close_all(live: rl.Live, clock: Clock, *, after: float = 1e6) -> None:
+def close_all(live: rl.Live, clock: Clock, *, after: float = 1e9) -> None:
     """Let every window pass, and close what is open."""
     clock.now += after
     for _ in range(1000):

@@ -44,6 +44,8 @@ class Known:
     deadline: float
     shown: bool
     duel: Any = None
+    single: bool = False
+    """Whether there was nothing to decide."""
     clicks: set[int] = field(default_factory=set)
     seen: int = -1
     finished: bool = False
@@ -92,7 +94,9 @@ class LiveMachine(RuleBasedStateMachine):
             assert [item for item in shown.items if item != "ad"] == items[: len(shown.items) - pin]
         if shown.arm == "policy" and len(items) > 1:
             self.use_numbers("search", key)
-        return self.remember(shown.id, shown.items, not deferred)
+        id_ = self.remember(shown.id, shown.items, not deferred)
+        self.known[id_].single = len(items) == 1
+        return id_
 
     @rule(target=impressions, user=st.sampled_from([None, "u1", "u2"]))
     def duel(self, user: str | None) -> str:
@@ -154,12 +158,12 @@ class LiveMachine(RuleBasedStateMachine):
         for _ in range(times):
             item = known.items[position] if position < len(known.items) else "never shown"
             fates = self.fates(known, "accepted")
-            if item in known.items and position in known.clicks:
+            if position in known.clicks:
                 fates = {"duplicate" if fate == "accepted" else fate for fate in fates}
-            elif item == "ad":
-                fates = {"ignored" if fate == "accepted" else fate for fate in fates}
             elif item not in known.items:
                 fates = {"refused" if fate == "accepted" else fate for fate in fates}
+            elif item == "ad" or known.single:
+                fates = {"ignored" if fate == "accepted" else fate for fate in fates}
             try:
                 fate = self.live.click(id_, item, seen=seen)
             except ValueError:
@@ -206,9 +210,9 @@ class LiveMachine(RuleBasedStateMachine):
     @rule(id_=impressions)
     def send_nonsense(self, id_: str) -> None:
         """Ids that nobody handed out change nothing."""
-        before = len(in_journal(self.live)), len(self.live._journal.rows)
+        before = len(in_journal(self.live)) + len(self.live._journal.rows)
         assert self.live.click(id_[:-1] + ("A" if id_[-1] != "A" else "B"), "a") == "unknown"
-        assert (len(in_journal(self.live)), len(self.live._journal.rows)) == before
+        assert len(in_journal(self.live)) + len(self.live._journal.rows) == before
 
     # -- interventions -------------------------------------------------------------------------------------------
 

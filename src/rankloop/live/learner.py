@@ -114,6 +114,7 @@ class Learner:
         """The whole state as bytes: a line of JSON, then the policy's arrays."""
         head = {
             "format": FORMAT,
+            "seed": self.seed,
             "version": self.version,
             "names": self.names,
             "applied": self.applied,
@@ -133,7 +134,7 @@ class Learner:
         values = json.loads(head)
         if values["format"] != FORMAT:
             raise ValueError(f"the snapshot of learner {self.number} has format {values['format']}, not {FORMAT}")
-        self.version, self.names = values["version"], tuple(values["names"])
+        self.seed, self.version, self.names = values["seed"], values["version"], tuple(values["names"])
         self.applied = self.packed = values["applied"]
         self.reverted, self.session = values["reverted"], values["session"]
         self._take(values)

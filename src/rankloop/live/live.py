@@ -329,10 +329,14 @@ class Live:
             raise StoreLost(f"{self._store.name} has not taken {len(journal.rows):,} entries")
         bucket = target.bucket(user, journal.header.secret)
         arm = target.arm(bucket)
+        if len(names) < 2:  # there is nothing to decide, nor to learn: the page stands as it is
+            pins = tuple(enumerate(page_of(names, range(len(names)), pins, target.settings.positions)))
+            names, arm = (), Arm.OFF
         chooses = arm in (Arm.POLICY, Arm.SHADOW)
         production = tuple(range(min(target.settings.positions, len(names))))
         with self._learners.hold(target, key) as learner:
-            self._list(target, learner, names)
+            if names:
+                self._list(target, learner, names)
             items, notes = self._choose(learner) if chooses else (production, ())
             body = pack_choice(Choice(arm, bucket, learner.version, items, notes, deferred, pins))
             now = journal.now()
@@ -342,10 +346,10 @@ class Live:
                 target.counts["holdout"] += arm == Arm.HOLDOUT
                 if chooses:
                     learner.applied = seq
-            version = learner.version
-        if version > journal.durable:  # names are written before anybody sees them: an id need not carry them
+            needed = learner.version or learner.applied
+        if needed > journal.durable:  # names are written before anybody sees them: an id need not carry them
             try:
-                journal.commit(version)
+                journal.commit(needed)
             except BaseException:  # nobody will see this list
                 begun.shown = False
                 self._impressions.close(begun)
@@ -443,6 +447,9 @@ class Live:
         except (Unknown, Foreign):
             raise ValueError(f"there is no duel {shorten(duel)} here: give the id of a duel of this store") from None
         impression, trouble = self._impressions.find(ticket)
+        if impression is not None and self._journal.now() >= impression.deadline:
+            self._impressions.close(impression)
+            impression, trouble = None, "late"
         if impression is None or impression.loop.settings.kind != "evaluate":
             raise ValueError(
                 f"this is no duel that can still be shown ({trouble or 'it is a list'}): ask for a new one"
@@ -685,6 +692,8 @@ class Live:
             return {"survivors": list(rankers), "winner": None, "best": None}
         with self._learners.hold(target, "") as learner:
             policy, names = learner.policy, learner.names
+            if policy is None:
+                return {"survivors": list(rankers), "winner": None, "best": None}
             winner = policy.winner
             return {
                 "survivors": [name for i, name in enumerate(names) if not policy.eliminated(i)],
@@ -696,6 +705,8 @@ class Live:
         """The list that looks best for a key now, with nothing shown for the sake of learning; or the best ranker."""
         target = self._asked_for(loop, key)
         with self._learners.hold(target, key) as learner:
+            if learner.policy is None:
+                raise self._nothing_to_say(loop, key)
             return learner.best()
 
     def receipt(self, loop: str, key: str) -> SafetyReceipt:
@@ -704,6 +715,8 @@ class Live:
         if target.settings.policy != "BubbleRank":
             raise ValueError(f"only BubbleRank gives a receipt; loop {loop!r} runs {target.settings.policy}")
         with self._learners.hold(target, key) as learner:
+            if learner.policy is None:
+                raise self._nothing_to_say(loop, key)
             return learner.policy.receipt().named(learner.names)
 
     def revert(self, loop: str, key: str) -> None:
@@ -723,8 +736,11 @@ class Live:
         if key or target.settings.kind != "evaluate":
             check_name("key", key)
         if self._learners.find(target, key) is None:
-            raise ValueError(f"loop {loop!r} has not been asked for {shorten(key)} yet: it has nothing to say of it")
+            raise self._nothing_to_say(loop, key)
         return target
+
+    def _nothing_to_say(self, loop: str, key: str) -> ValueError:
+        return ValueError(f"loop {loop!r} has not been asked for {shorten(key)} yet: it has nothing to say of it")
 
     def verify(self, progress: Callable[[int], None] | None = None) -> Verification:
         """Replay the journal: derive every list and every learned state anew, and compare.

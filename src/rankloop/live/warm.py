@@ -181,6 +181,8 @@ class WarmLearners:
 
     def names_of(self, version: int, learner: int) -> tuple[str, ...]:
         """The names in a list that a learner had."""
+        if version == 0:
+            return ()  # before its first list
         names = self._lists.get(version)
         if names is None:
             entry = self._store.entry(version)
