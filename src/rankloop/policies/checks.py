@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -61,3 +62,17 @@ def is_finite(value: Any) -> bool:
 def is_index(value: Any, n: int) -> bool:
     """Whether the value names one of n things counted from 0."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and 0 <= int(value) < n
+
+
+def check_kept(kept: Any, n: int) -> list[int | None]:
+    """What another list keeps of the n items or arms before it: for each its old number, at most once, or None."""
+    if not isinstance(kept, Sequence | np.ndarray) or isinstance(kept, str | bytes) or len(kept) == 0:
+        raise ValueError(f"kept must have an old number or None for each item of the new list, not {kept!r}")
+    for old in kept:
+        if old is not None and not is_index(old, n):
+            raise ValueError(f"kept holds old numbers, from 0 to {n - 1}, or None for what is new, not {old!r}")
+    numbers = [None if old is None else int(old) for old in kept]
+    known = [old for old in numbers if old is not None]
+    if len(set(known)) < len(known):
+        raise ValueError(f"kept must name each old number once, not as in {numbers!r}")
+    return numbers

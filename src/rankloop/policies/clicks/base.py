@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from rankloop.kernels import Stream
 from rankloop.policies.base import Policy, choose_once, learn_once, new_stream
-from rankloop.policies.checks import check_whole, is_finite, is_index
+from rankloop.policies.checks import check_kept, check_whole, is_finite, is_index
 
 
 class Ranking(Sequence[int]):
@@ -169,13 +169,14 @@ class ClickPolicy(Policy):
         n_positions
             Number of items to show; as before, or fewer where there are fewer items, if not given.
         """
-        positions = min(self.n_positions, len(kept)) if n_positions is None else n_positions
+        numbers = check_kept(kept, self.n_items)
+        positions = min(self.n_positions, len(numbers)) if n_positions is None else n_positions
         given = dict(self.parameters)
-        given.update({"initial": list(range(len(kept)))} if "initial" in given else {"n_items": len(kept)})
+        given.update({"initial": list(range(len(numbers)))} if "initial" in given else {"n_items": len(numbers)})
         policy = type(self)(**{**given, "n_positions": positions})
         policy.identity = self.identity
         policy.state.rng[:] = self.state.rng
-        old = np.array([-1 if item is None else item for item in kept], np.int64)
+        old = np.array([-1 if item is None else item for item in numbers], np.int64)
         stays = np.flatnonzero(old >= 0)
         policy._take_over(self, stays, old[stays])
         return policy

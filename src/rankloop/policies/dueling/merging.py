@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from rankloop.kernels import Stream, compiled, inlined
 from rankloop.policies.base import new_stream, shuffled
-from rankloop.policies.checks import check_positive, check_whole
+from rankloop.policies.checks import check_kept, check_positive, check_whole
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 from rankloop.theory import merge_constant
 
@@ -88,19 +88,20 @@ class _MergePolicy(DuelingPolicy):
         """The policy over another set of arms, with all duels between those that stay.
 
         Survivors stay in their batches. Arms that join form batches of their own; where that makes too many, the
-        smallest are joined. An arm that was eliminated stays so only where its duels with an arm that stays are proof
-        enough: what was lost to one that leaves is open again.
+        smallest are joined. An arm that was eliminated stays so only where an arm that stays is proof of it: what was
+        lost to one that leaves is open again.
 
         Parameters
         ----------
         kept
             For each arm, the number it had before; None for an arm that joins.
         """
-        given = {**self.parameters, "n_arms": len(kept)}
+        numbers = check_kept(kept, self.n_arms)
+        given = {**self.parameters, "n_arms": len(numbers)}
         policy = type(self)(**given)
         policy.identity = self.identity
         policy.state.rng[:] = self.state.rng
-        policy._take_over(self, kept)
+        policy._take_over(self, numbers)
         return policy
 
     def _take_over(self, before: Self, kept: Sequence[int | None]) -> None:
@@ -115,11 +116,10 @@ class _MergePolicy(DuelingPolicy):
         number = {slot: arm for arm, slot in zip(stays, theirs.tolist(), strict=True)}
         groups = [[number[slot] for slot in slots.tolist() if slot in number] for slots in before._slots()]
         alive = {arm for group in groups for arm in group}
-        wins, level = self.state.wins, float(_bonus(self._batches))
         back = [
             arm
-            for arm in stays
-            if arm not in alive and not any(_loses(wins, arm, rival, level) for rival in stays if rival != arm)
+            for arm, slot in zip(stays, theirs.tolist(), strict=True)
+            if arm not in alive and not before._has_lost_to_one_of(slot, theirs)
         ]
         joining = [arm for arm in range(n) if kept[arm] is None] + back
         groups += [joining[i : i + self.batch_size] for i in range(0, len(joining), self.batch_size)]
@@ -128,7 +128,7 @@ class _MergePolicy(DuelingPolicy):
             groups = sorted([groups[0] + groups[1], *groups[2:]], key=len)
         order = [arm for group in groups for arm in group]
         new.rival[:] = GONE
-        new.rival[order] = NOBODY
+        new.rival[order] = SEVERAL  # who was beaten meanwhile, or is by today's bounds, leaves on the next visit
         new.order[: len(order)] = order
         new.start[: len(groups)] = np.cumsum([0, *map(len, groups)])[:-1]
         new.size[: len(groups)] = list(map(len, groups))
@@ -136,6 +136,18 @@ class _MergePolicy(DuelingPolicy):
         while len(order) << stage <= n:
             stage += 1
         new.counts[[N_BATCHES, N_ALIVE, STAGE]] = len(groups), len(order), stage
+
+    def _has_lost_to_one_of(self, slot: int, rivals: npt.NDArray[np.int64]) -> bool:
+        """Whether one of these rivals is proof that a slot was eliminated with good reason.
+
+        The rival against whom it looks worst is: bounds widen with time, so that those of today need not say so any
+        more. So is any against whom it loses by the bounds of today.
+        """
+        wins = self.state.wins
+        won, lost = wins[slot].astype(np.float64), wins[:, slot].astype(np.float64)
+        duels = np.where(won + lost > 0, won + lost, np.nan)
+        optimistic = won / duels + np.sqrt(_bonus(self._batches) / duels)
+        return bool(np.nanmin(optimistic[rivals], initial=1.0) <= max(0.5, np.nanmin(optimistic, initial=1.0)))
 
     @property
     def batches(self) -> list[list[int]]:
@@ -233,7 +245,6 @@ def loses(wins: Any, slot: int, rival: int, level: float) -> bool:
 
 # The same for a caller in Python, where arms join or leave.
 _bonus: Callable[[Any], float] = getattr(bonus, "py_func", bonus)
-_loses: Callable[[Any, int, int, float], bool] = getattr(loses, "py_func", loses)
 
 
 @inlined
