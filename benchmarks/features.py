@@ -24,12 +24,14 @@ from rankloop.datasets import read_ratings, synthetic_ratings
 from rankloop.environments import hybrid_problems
 
 CHAPTER_5 = ("CascadeHybrid", "CascadeLinUCB", "CascadeLinUCBFull", "CascadeLSB", "CascadeLSBFull")
-OTHERS = ("CascadeHybridTS", "CascadeLinTS", "LSBGreedy", "C2UCB")
+OTHERS = ("CascadeHybridTS", "CascadeLinTS", "LSBGreedy", "C2UCB", "C2UCB, diversity 1")
 SWEEP_STEPS = 11 * 500 * 2 * 50_000
 CORES = 2
 
 
 def make(name, relevance, topics, n_positions):
+    if name == "C2UCB, diversity 1":
+        return rl.C2UCB(relevance, n_positions, diversity=1.0)
     cls = getattr(rl, name)
     if name in ("CascadeLinUCB", "CascadeLinTS", "C2UCB"):
         return cls(relevance, n_positions)

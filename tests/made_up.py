@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from rankloop.environments import HybridProblem
 from rankloop.experiments import chapter2
 from rankloop.experiments.catalogue import find
+from rankloop.experiments.claims_chapter3 import _UNSAFE
 from rankloop.experiments.data import Data
 from rankloop.experiments.declare import Amount, Experiment, Outcome, Panel
 from rankloop.simulation import Result
@@ -25,26 +27,40 @@ HORIZON = 10**8
 
 DATA = Data(None)
 
+MANY = {"duels-alpha": 1000, "duels-c": 1000}
+"""Runs where rare events are counted."""
+
+QUIET = {"drift-regret": 0.002}
+"""Noise where what is lost in a short time is the difference of two sums."""
+
+WHOLE = ("winners_lost",)
+"""Records that are counts, the same in every run."""
+
 
 @cache
 def declared(name: str, runs: int, problems: int) -> tuple[Experiment, list[Panel]]:
     [experiment] = find([name])
     many = experiment.amounts["smoke"].problems is not None
-    amount = Amount(HORIZON, 1 if many else runs, problems if many else None)
+    amount = Amount(HORIZON, max(1, runs // 20) if many else runs, problems if many else None)
     experiment = dataclasses.replace(experiment, amounts={"smoke": amount})
     return experiment, list(experiment.panels(DATA, amount))
 
 
-def made_up(name: str, world: World, *, runs: int = 60, problems: int = 12, noise: float = 0.02) -> Outcome:
+def made_up(
+    name: str, world: World, *, runs: int | None = None, problems: int = 12, noise: float | None = None
+) -> Outcome:
     """An outcome in which every number is the world's, give or take some noise."""
-    experiment, panels = declared(name, runs, problems)
+    experiment, panels = declared(name, MANY.get(name, 60) if runs is None else runs, problems)
+    noise = QUIET.get(name, 0.02) if noise is None else noise
     draw = np.random.default_rng(0)
     results = {}
     for panel in panels:
-        n_units = experiment.amounts["smoke"].runs * (
-            len(panel.environment) if isinstance(panel.environment, list) else 1
-        )
+        found = panel.environment if isinstance(panel.environment, list) else [panel.environment]
+        n_units = experiment.amounts["smoke"].runs * len(found)
         steps = np.array(panel.checkpoints)
+        setting = {"horizon": int(steps[-1])}
+        if len(found) > 1:
+            setting |= {"queries": [str(k) for k in range(len(found))], "hybrid": isinstance(found[0], HybridProblem)}
         for player in panel.players:
             true = world(panel, player.label, steps / HORIZON)
             seconds, failing = true.pop("seconds", 1.0), true.pop("failures", 0.0)
@@ -53,10 +69,11 @@ def made_up(name: str, world: World, *, runs: int = 60, problems: int = 12, nois
                 luck = 1 + noise * draw.standard_normal()
                 lucks = luck + noise * draw.standard_normal(len(steps))
                 records = {
-                    key: value * (1 + 0.1 * (lucks - 1) if key == "ndcg" else lucks) for key, value in true.items()
+                    key: value * (1 + 0.1 * (lucks - 1) if key == "ndcg" else 1.0 if key in WHOLE else lucks)
+                    for key, value in true.items()
                 }
                 finished[unit] = Run(records, best=0, failed=unit < failing * n_units, seconds=seconds * luck)
-            results[panel.name, player.label] = Result({"policy": player.label}, steps, finished)
+            results[panel.name, player.label] = Result({"policy": player.label, **setting}, steps, finished)
     return Outcome(experiment, "smoke", panels, results)
 
 
@@ -66,7 +83,7 @@ def _large_scale(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
         "regret": {
             "MergeDTS": 10000 * np.minimum(1, t / 0.03),
             "MergeRUCB": 20000 * np.minimum(1, t / 0.03),
-            "DTS": 11000 * t**0.56,
+            "DTS": 100000 * t**0.9,
             "RMED1": 12000 * t**0.5,
             "Self-Sparring": slow * t**0.56,
             "REX3": 50000 * t,
@@ -75,7 +92,7 @@ def _large_scale(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
 
 
 def _large_scale_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
-    return {"regret": 30000 * t if player == "MergeDTS" else 5000 * np.minimum(1, t / 0.01)}
+    return {"regret": 90000 * t if player == "MergeDTS" else 5000 * np.minimum(1, t / 0.01)}
 
 
 def _noise(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
@@ -93,13 +110,15 @@ def _noise_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
 
 
 def _cycle(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
-    hard = {"MergeDTS": 1000, "MergeRUCB": 900, "RMED1": 800, "DTS": 2000, "Self-Sparring": 10000, "REX3": 20000}
-    return {"regret": hard[player] if panel.name == "Cycle" else 1000 if player == "MergeDTS" else 2000}
+    hard = {"MergeDTS": 1000, "MergeRUCB": 900, "DTS": 2000, "Self-Sparring": 10000, "REX3": 20000}
+    regret = hard.get(player, 800) if panel.name == "Cycle" else 1000 if player == "MergeDTS" else 2000
+    return {"regret": np.full(len(t), regret)}
 
 
 def _cycle_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
-    easy = {"MergeDTS": 1000, "RMED1": 3000 if panel.name == "Cycle" else 500}
-    return {"regret": easy.get(player, 500)}
+    rmed1 = 3000 if panel.name == "Cycle" else 500
+    easy = {"MergeDTS": 1000, "MergeRUCB": 1500, "RMED1": rmed1, "RMED1-strongest": rmed1}
+    return {"regret": easy.get(player, 500) * np.maximum(t, 0.1)}
 
 
 def _regret(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
@@ -126,6 +145,25 @@ def _regret_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
     }
 
 
+def _first_lists(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    safe = player in ("BubbleRank", "Production")
+    unsafe = 0 if safe else _UNSAFE[player][panel.name][0]
+    return {
+        "regret": (100 if safe else 200) * np.ones(len(t)),
+        "violations": unsafe * np.ones(len(t)),
+        "ndcg": (0.9 if safe else 0.6) * np.ones(len(t)),
+    }
+
+
+def _first_lists_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
+    unsafe = {"CascadeKL-UCB": 10, "BatchRank": 5, "TopRank": 15}.get(player, 1)
+    return {
+        "regret": (300 if player == "BubbleRank" else 100) * np.ones(len(t)),
+        "violations": unsafe * np.ones(len(t)),
+        "ndcg": (0.5 if player == "BubbleRank" else 0.9) * np.ones(len(t)),
+    }
+
+
 def _ndcg(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
     first = 0.9 if player in ("BubbleRank", "Production") else 0.6
     last = 0.9 if player == "Production" else 0.995
@@ -139,26 +177,25 @@ def _ndcg_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
 def _drift(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
     if player in ("CascadeSWUCB", "CascadeDUCB"):
         epochs, within = np.divmod(t * 10 + 1e-9, 1)
-        return {"regret": (200 if player == "CascadeSWUCB" else 250) * (epochs + np.minimum(1, within / 0.6))}
-    return {"regret": 10000 * t ** (1.5 if player == "CascadeKL-UCB" else 1.2)}
+        return {"regret": (200 if player == "CascadeSWUCB" else 250) * (epochs + np.sqrt(within))}
+    if player == "CascadeKL-UCB":
+        return {"regret": np.where(t <= 0.1, 1115.0 * t, 111.5 + 4478.2 * (t - 0.1))}
+    return {"regret": 10000 * t**1.2}
 
 
 def _drift_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
     if player in ("CascadeSWUCB", "CascadeDUCB"):
-        return {"regret": (40000 if player == "CascadeSWUCB" else 15000) * t**2}
-    return {"regret": 1000 * t**0.3}
+        epochs, within = np.divmod(t * 10 + 1e-9, 1)
+        return {"regret": (4000 if player == "CascadeSWUCB" else 1500) * (epochs + within**3)}
+    return {"regret": (30000 if player == "CascadeKL-UCB" else 1000) * t**0.3}
 
 
 def _single(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
-    epochs, within = np.divmod(t * 10, 1)
-    forgets = player in ("CascadeDUCB", "CascadeSWUCB")
-    return {"regret": 200 * (epochs + np.minimum(1, within / 0.4)) if forgets else 10000 * t}
+    return {"regret": 10000 * t ** (0.5 if player in ("CascadeDUCB", "CascadeSWUCB") else 1.0)}
 
 
 def _single_not(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
-    epochs, within = np.divmod(t * 10, 1)
-    forgets = player in ("CascadeDUCB", "CascadeSWUCB")
-    return {"regret": 200 * (epochs + within**3) if forgets else 10000 * t**0.3}
+    return {"regret": 10000 * t ** (1.2 if player in ("CascadeDUCB", "CascadeSWUCB") else 0.3)}
 
 
 def _wrong_pairs(panel: Panel, player: str, t: np.ndarray) -> dict[str, Any]:
@@ -197,14 +234,25 @@ RIGHT: dict[str, World] = {
     "duels-running-time": lambda panel, player, t: {"regret": t, "seconds": chapter2.DAYS[panel.name][player]},
     "duels-noise": _noise,
     "duels-cycle": _cycle,
-    "duels-non-condorcet": lambda panel, player, t: {"regret": 1000 if player == "MergeDTS" else 2000},
-    "duels-alpha": lambda panel, player, t: {"regret": 9000 * panel.value**1.2, "failures": 0.3 * (1 - panel.value)},
+    "duels-non-condorcet": lambda panel, player, t: {
+        "regret": 1000 if player == "MergeDTS" else 2000,
+        "winners_lost": np.ones(len(t)),
+    },
+    "duels-alpha": lambda panel, player, t: {
+        "regret": 9000 * panel.value**1.2,
+        "failures": {"alpha = 0.8^7": 0.01, "alpha = 0.8^8": 0.04, "alpha = 0.8^9": 0.1}.get(panel.name, 0.0),
+    },
     "duels-batch-size": lambda panel, player, t: {"regret": 9000 * panel.value**-0.5},
     "duels-c": lambda panel, player, t: {
         "regret": 9000 * panel.value**0.1,
-        "failures": 0.8 - 0.1 * np.log10(panel.value),
+        "failures": max(0.0, 0.65 - 0.1 * np.log10(panel.value)),
     },
+    "duels-alpha-merge-rucb": lambda panel, player, t: {"regret": 9000 * panel.value**1.2},
+    "duels-batch-size-merge-rucb": lambda panel, player, t: {"regret": {2: 900, 4: 700, 8: 500, 16: 600}[panel.value]},
+    "duels-c-merge-rucb": lambda panel, player, t: {"regret": 9000 * panel.value**0.1},
+    "duels-alpha-dts": lambda panel, player, t: {"regret": 9000 * panel.value**1.2},
     "rerank-regret": _regret,
+    "rerank-first-lists": _first_lists,
     "rerank-violations": lambda panel, player, t: {
         "violations": {"BubbleRank": 0, "CascadeKL-UCB": 25}.get(player, 70) * np.maximum(1, t * 1e6)
     },
@@ -228,18 +276,25 @@ WRONG: dict[str, World] = {
     "duels-large-scale": _large_scale_not,
     "duels-running-time": lambda panel, player, t: {
         "regret": t,
-        "seconds": (panel.environment.n_arms / 136) ** 2 * 5 if player.startswith("Merge") else 1,
+        "seconds": (panel.environment.n_arms / 136) ** (2 if player.startswith("Merge") else -1)
+        * (5 if player.startswith("Merge") else 1),
     },
     "duels-noise": _noise_not,
     "duels-cycle": _cycle_not,
     "duels-non-condorcet": lambda panel, player, t: {
         "regret": 5000 if player == "MergeDTS" else 2000,
         "failures": 0.5,
+        "winners_lost": np.zeros(len(t)),
     },
-    "duels-alpha": lambda panel, player, t: {"regret": 9000, "failures": 0.3 * panel.value},
+    "duels-alpha-merge-rucb": lambda panel, player, t: {"regret": 9000 * panel.value**-1.2},
+    "duels-batch-size-merge-rucb": lambda panel, player, t: {"regret": {8: 900}.get(panel.value, 500)},
+    "duels-c-merge-rucb": lambda panel, player, t: {"regret": 9000 * panel.value**-0.1},
+    "duels-alpha-dts": lambda panel, player, t: {"regret": 9000 * panel.value**-1.2},
+    "duels-alpha": lambda panel, player, t: {"regret": 9000, "failures": 0.5 * panel.value},
     "duels-batch-size": lambda panel, player, t: {"regret": 9000 * panel.value**0.5},
     "duels-c": lambda panel, player, t: {"regret": 9000 * panel.value**-0.1, "failures": 0.1 * np.log10(panel.value)},
     "rerank-regret": _regret_not,
+    "rerank-first-lists": _first_lists_not,
     "rerank-violations": lambda panel, player, t: {
         "violations": {"BubbleRank": 1, "CascadeKL-UCB": 10}.get(player, 5) * np.minimum(1, t * 1e6)
     },

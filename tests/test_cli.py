@@ -79,6 +79,16 @@ def test_duel_knows_built_in_problems(name: str, n_arms: int, tmp_path: Path) ->
     assert f"{n_arms} rankers" in result.stdout
 
 
+def test_duel_says_where_the_theorem_on_merging_does_not_hold(matrix: Path, tmp_path: Path) -> None:
+    ties = tmp_path / "ties.csv"
+    ties.write_text("0.5,0.9,0.8\n0.1,0.5,0.5\n0.2,0.5,0.5\n")
+    for problem, policy, said in ((ties, "MergeRUCB", True), (matrix, "MergeRUCB", False), (ties, "RUCB", False)):
+        out = tmp_path / f"{problem.stem}-{policy}"
+        result = rankloop("duel", problem, "--policies", policy, "--horizon", 10, "--runs", 1, "--out", out)
+        assert result.exit_code == 0, result.output
+        assert ("no bound of MergeRUCB holds here, since assumption 2.2 is not met" in result.stdout) == said
+
+
 def test_duel_adds_runs_and_policies_to_what_is_there(matrix: Path, tmp_path: Path) -> None:
     def duel(policies: str, runs: int) -> None:
         result = rankloop(

@@ -51,6 +51,7 @@ def test_merge_dts() -> None:
     table = rows(*MERGE_DTS)
     assert starting(table, "MergeDTS, with probability of at least 1 - 1e-09, less than") == f"{bound:,.0f}"
     assert starting(table, "MergeDTS, expected, at most") == f"{bound + 1:,.0f}"
+    assert starting(table, "duels of two rankers before their batch is merged") == f"{bound / (2 * 4 * 136):,.0f}"
     assert not any("says nothing" in label for label in table)
     assert "says nothing" in printed(*MERGE_DTS, "--horizon", "1e6")
 
@@ -58,11 +59,21 @@ def test_merge_dts() -> None:
 def test_duel_takes_names_and_files(tmp_path: Path) -> None:
     table = rows("bounds", "duel", "cycle", "--horizon", "1e7")
     assert starting(table, "smallest gap") == "0.01"
+    assert starting(table, "a Condorcet winner and assumptions 2.1 and 2.2") == "met"
     matrix = [[0.5, 0.75], [0.25, 0.5]]
     (tmp_path / "two.csv").write_text("0.5,0.75\n0.25,0.5\n")
     table = rows("bounds", "duel", tmp_path / "two.csv", "--horizon", "1e6")
     assert starting(table, "any consistent policy") == f"{float(theory.dueling_lower_bound(1e6, matrix)):.4g}"
     assert starting(table, "smallest gap") == "0.25"
+
+
+def test_no_bound_of_merge_dts_where_an_assumption_fails(tmp_path: Path) -> None:
+    (tmp_path / "ties.csv").write_text("0.5,0.7,0.7\n0.3,0.5,0.5\n0.3,0.5,0.5\n")
+    table = rows("bounds", "duel", tmp_path / "ties.csv")
+    assert starting(table, "any consistent policy")
+    assert [value for label, value in table.items() if "MergeDTS" in label] == [
+        "no bound: assumption 2.2 is not met: 2 of 3 rankers are uninformative, more than a third: 1; 2"
+    ]
 
 
 def test_bubble_rank() -> None:

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+import rankloop as rl
 from rankloop.cli.app import app
 from rankloop.cli.arguments import feature_policies
+from rankloop.datasets import read_ratings
 
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "movielens"
 
@@ -64,6 +66,23 @@ def test_diversify_compares_explains_and_goes_on(ratings: Path, tmp_path: Path) 
     assert again.exit_code == 0, again.output
     rows = list(csv.DictReader((out / "results.csv").read_text().splitlines()))
     assert all(row["runs"] == "4" for row in rows)
+
+
+def test_features_with_and_without_singular_values(ratings: Path, tmp_path: Path) -> None:
+    """Each form gives what `hybrid_problems` gives for it, and one folder does not take both."""
+    out = {}
+    for option, scaled in (("--scaled", True), ("--unscaled", False)):
+        out[scaled] = tmp_path / option
+        command = ("diversify", ratings, *SMALL, "--policies", "CascadeLinUCB", option, "--out", out[scaled])
+        result = rankloop(*command)
+        assert result.exit_code == 0, result.output
+        assert ("features without singular values" in result.stdout) == (not scaled)
+        problems = rl.hybrid_problems(read_ratings(ratings), trade_off=0.5, n_topics=4, n_users=2, scaled=scaled)
+        direct = rl.simulate(lambda user: rl.CascadeLinUCB(user.relevance, 4), problems, horizon=200, progress=False)
+        saved = rl.Result.load(out[scaled] / "CascadeLinUCB.npz")
+        assert saved.regret[:, -1] == pytest.approx(direct.regret[:, -1])
+    message = refused(ratings, *SMALL, "--policies", "CascadeLinUCB", "--unscaled", "--out", out[True])
+    assert "problem" in message
 
 
 def test_all_feature_policies_can_be_compared_on_the_made_up_catalogue(tmp_path: Path) -> None:

@@ -15,12 +15,17 @@ from test_cli import rankloop, refused
 
 import rankloop as rl
 from rankloop.cli import watching
+from rankloop.cli.reproduce import _with_runs
 from rankloop.experiments import Amount, Claim, Experiment, Finding, Outcome, Panel, Player, Source, catalogue, claims
 from rankloop.experiments.watch import Status
 
 pytest.importorskip("pyarrow")
 
-AMOUNTS = {"smoke": Amount(300, 2), "laptop": Amount(10**5, 10), "paper": Amount(10**8, 50)}
+AMOUNTS = {
+    "smoke": Amount(300, 2),
+    "laptop": Amount(10**5, 10, others={"*: Fixed": Amount(100, 4)}),
+    "paper": Amount(10**8, 50),
+}
 STAND_IN = Source("twenty made-up rankers", False)
 
 
@@ -73,7 +78,7 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_experiments_are_listed_with_what_they_take() -> None:
     result = rankloop("experiments")
     assert result.exit_code == 0, result.output
-    for text in ("cycles", "2.5.4", "Rankers in a circle", "300 × 2", "100k × 10", "100M × 50", "Chapter 3"):
+    for text in ("cycles", "2.5.4", "Rankers in a circle", "300 × 2", "100k × 10*", "100M × 50", "Chapter 3"):
         assert text in result.stdout
 
 
@@ -94,6 +99,11 @@ def test_reproduce_ends_in_a_scorecard_and_a_report(tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     assert rankloop("reproduce", "--out", out).exit_code == 0
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before, "nothing is run again"
+
+
+def test_a_number_of_runs_is_for_everybody() -> None:
+    [_, lists] = _with_runs(EXPERIMENTS, "laptop", 3)
+    assert lists.amounts == {**AMOUNTS, "laptop": Amount(10**5, 3, others={"*: Fixed": Amount(100, 3)})}
 
 
 def test_names_choose_and_more_runs_are_added(tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from rankloop.experiments.bounds import NOTES, bounds
+from rankloop.environments import PreferenceMatrix
+from rankloop.experiments.bounds import BOUNDS, NOTES, bounds
 from rankloop.experiments.catalogue import find
 from rankloop.experiments.data import Data
 from rankloop.experiments.declare import Amount
@@ -55,6 +57,14 @@ def test_the_lower_bound_of_duels_is_a_lower_one(tmp_path) -> None:
     assert {label for _, label in found} == {"RMED1"}  # the tuned MergeDTS is beyond its theorem
     for (panel, label), bound in found.items():
         assert bound[-1] < outcome.result(panel, label).mean()[-1]
+
+
+def test_merge_dts_has_no_bound_where_its_theorem_does_not_hold() -> None:
+    result = SimpleNamespace(setting={"parameters": {"alpha": 1.01, "batch_size": 4}})
+    steps = np.array([10, 100])
+    tied = [[0.5, 0.6, 0.6, 0.6], [0.4, 0.5, 0.5, 0.6], [0.4, 0.5, 0.5, 0.6], [0.4, 0.4, 0.4, 0.5]]
+    assert BOUNDS["MergeDTS"](steps, result, PreferenceMatrix(tied)) is None
+    assert BOUNDS["MergeDTS"](steps, result, PreferenceMatrix.cycle()) is not None
 
 
 def test_every_chapter_says_what_its_bounds_are() -> None:

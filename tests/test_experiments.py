@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import pickle
 import zipfile
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
@@ -16,9 +17,9 @@ from rankloop.environments import PreferenceMatrix, hybrid_problems
 from rankloop.experiments.catalogue import EXPERIMENTS, find
 from rankloop.experiments.chapter3 import with_inversions
 from rankloop.experiments.claims import CLAIMS
-from rankloop.experiments.data import ISTELLA, MSLR, Data, two_copeland_winners
-from rankloop.experiments.declare import SCALES, Amount, Experiment
-from rankloop.experiments.parts import even, logarithmic
+from rankloop.experiments.data import ISTELLA, LOG_ODDS, MSLR, USERS, Data, two_copeland_winners
+from rankloop.experiments.declare import SCALES, Amount, Experiment, Scale
+from rankloop.experiments.parts import even, logarithmic, within
 from rankloop.experiments.ratings import MOVIELENS, YAHOO_MUSIC, RatedDataset, locate
 from rankloop.simulation import simulate
 from rankloop.simulation.simulate import blank
@@ -70,6 +71,9 @@ def test_scales_change_amounts_only(experiment: Experiment) -> None:
         assert smaller.horizon <= larger.horizon
         assert smaller.runs <= larger.runs
         assert (smaller.problems or 0) <= (larger.problems or 0)
+    for amount in (smoke, laptop, paper):
+        assert all(other.horizon <= amount.horizon for other in amount.others.values())
+        assert all((other.problems or 0) <= (amount.problems or 0) for other in amount.others.values())
     few = experiment.panels(data_of(None), smoke)
     many = experiment.panels(data_of(None), paper)
     assert [(p.name, p.value, [player.label for player in p.players]) for p in few] == [
@@ -80,6 +84,38 @@ def test_scales_change_amounts_only(experiment: Experiment) -> None:
             for one, same in zip(a.environment, b.environment, strict=False):
                 assert getattr(one, "initial", None) == getattr(same, "initial", None)
                 np.testing.assert_array_equal(_attraction(one), _attraction(same))
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@each
+def test_amounts_of_their_own_are_of_somebody(experiment: Experiment, scale: Scale) -> None:
+    """Every pattern is the first to fit some player of some experiment with these amounts."""
+    alike = [other for other in EXPERIMENTS if other.amounts[scale] is experiment.amounts[scale]]
+    others = experiment.amounts[scale].others
+    small = experiment.amounts["smoke"]._replace(others=others)
+    used = {
+        next((pattern for pattern in others if fnmatchcase(f"{panel.name}: {player.label}", pattern)), "")
+        for each in (alike if others else [])
+        for panel in each.panels(data_of(None), small)
+        for player in panel.players
+    }
+    assert set(others) <= used
+
+
+@pytest.mark.parametrize("experiment", [e for e in EXPERIMENTS if e.chapter == 2], ids=lambda e: e.name)
+def test_duels_can_be_compared_at_round_steps(experiment: Experiment) -> None:
+    """Whatever the horizons of two players, both record at the steps 1, 2, 3 and 5 times 10^k of the shorter."""
+    amount = experiment.amounts["laptop"]
+    for panel in experiment.panels(data_of(None), amount):
+        assert not isinstance(panel.checkpoints, int)
+        for player in panel.players:
+            horizon = amount.of(panel.name, player.label).horizon
+            steps = within(horizon, panel.checkpoints)
+            round_steps = {digit * 10**k for digit in (1, 2, 3, 5) for k in range(9)}
+            assert {*(step for step in round_steps if step <= horizon), horizon // 2, horizon} <= set(steps)
+            assert max(steps) == horizon
+            if player.label == "REX3":
+                assert player.policy(panel.environment).parameters["horizon"] == horizon
 
 
 def _attraction(problem: object) -> np.ndarray:
@@ -114,7 +150,8 @@ def test_unknown_names(wrong: str, advice: str) -> None:
 def test_checkpoints() -> None:
     steps = logarithmic(5 * 10**6)
     assert {100, 1000, 10**5, 500_000, 2_500_000, 5 * 10**6} <= set(steps)
-    assert len(steps) < 75
+    assert {2, 30_000, 3 * 10**6} <= set(steps)
+    assert len(steps) < 90
     assert {5000, 10_000, 95_000, 100_000} <= set(even(100_000))
     assert steps == tuple(sorted(steps))
     assert logarithmic(1) == (1,)
@@ -134,12 +171,12 @@ def test_real_matrices_are_taken_and_the_others_stand_in(tmp_path: Path) -> None
     data = Data(tmp_path)
     matrix, source = data.preferences(MSLR, "navigational")
     np.testing.assert_array_equal(matrix.preferences, real.preferences)
-    assert source.real
+    assert source == ("MSLR, navigational user (mslr_navigational.csv; it has 12 of the 136 rankers)", True)
     noisy, source = data.preferences(MSLR, "informational")
     assert not source.real
-    assert source.text == "stand-in: mslr_navigational.csv with all log-odds times 0.47"
+    assert source.text == "stand-in: mslr_navigational.csv with all log-odds times 1.37"
     odds = np.log(real.preferences / (1 - real.preferences))
-    np.testing.assert_allclose(np.log(noisy.preferences / (1 - noisy.preferences)), 0.47 * odds, atol=1e-12)
+    np.testing.assert_allclose(np.log(noisy.preferences / (1 - noisy.preferences)), 1.37 * odds, atol=1e-12)
     other, source = data.preferences(ISTELLA, "navigational")
     assert (other.n_arms, source.real) == (220, False)
     with pytest.raises(ValueError, match="user must be one of"):
@@ -260,6 +297,36 @@ def test_without_a_condorcet_winner(folder: Path | None) -> None:
     assert (matrix.preferences[first, second] > 0.5) != (matrix.preferences[second, first] > 0.5)
 
 
+@pytest.mark.skipif(not (SHARED / "preferences").exists(), reason="needs ../shared/data")
+def test_the_matrices_of_the_thesis_author_are_known_as_such() -> None:
+    """By what they hold: a matrix that somebody measured anew may have the same name."""
+    data = Data(SHARED)
+    sources = [data.preferences(MSLR, user)[1] for user in USERS]
+    assert [(source.text, source.real) for source in sources] == [
+        ("MSLR, perfect user (the author's own matrix, mslr_perfect.csv)", True),
+        ("MSLR, navigational user (the author's own matrix, mslr_navigational.csv)", True),
+        (
+            "MSLR, informational user (the author's own matrix, mslr_informational.csv; it has 135 of the 136 rankers)",
+            True,
+        ),
+    ]
+    assert data.non_condorcet()[1].text.startswith("our choice of 32 rankers of the author's own matrix, mslr_nav")
+
+
+@pytest.mark.skipif(not (SHARED / "preferences").exists(), reason="needs ../shared/data")
+def test_stand_ins_multiply_log_odds_as_the_author_measured() -> None:
+    """Slopes through the origin over all pairs; the informational user's matrix lacks the ranker 109."""
+    navigational, perfect, informational = (
+        PreferenceMatrix.read(SHARED / "preferences" / f"mslr_{user}.csv").preferences
+        for user in ("navigational", "perfect", "informational")
+    )
+    without = np.delete(np.delete(navigational, 109, axis=0), 109, axis=1)
+    for user, matrix, base in (("perfect", perfect, navigational), ("informational", informational, without)):
+        pairs = np.triu_indices(len(matrix), 1)
+        x, y = (np.log(p[pairs] / (1 - p[pairs])) for p in (base, matrix))
+        assert x @ y / (x @ x) == pytest.approx(LOG_ODDS[user], abs=0.01)
+
+
 def test_two_copeland_winners_need_a_circle() -> None:
     assert two_copeland_winners(PreferenceMatrix.from_utilities(np.linspace(0, 1, 40)), 32) is None
 
@@ -324,5 +391,6 @@ def test_a_small_experiment_can_be_judged() -> None:
     finding = claim.test(Outcome(small, "smoke", panels, results))
     assert finding.verdict == "undecided"
     assert finding.text == (
-        "CM: violations of BubbleRank: 0 a run, claimed none; on stand-ins; too early to judge before step 1,000,000"
+        "CM: violations of BubbleRank per run, after 1,000 steps: 0 ± 0, claimed none; on stand-ins"
     )
+    assert finding.waits.startswith("the real data; step 1,000,000 of BubbleRank in CM (about ")

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from made_up_items import X, Z, play
-from references.features import RidgeForm, topic_gain
+from references.features import DiverseForm, RidgeForm, topic_gain
 
 import rankloop as rl
 from rankloop.testing import assert_same_state
@@ -110,6 +110,14 @@ NEGATIVE[2, 0] = -0.2
         (lambda: rl.CascadeLSB(WIDE, 5), r"topics\[2, 0\] = 1.2"),
         (lambda: rl.CascadeLSBFull(Z, NEGATIVE, 5), "topics must lie"),
         (lambda: rl.CascadeLSBFull(2 * Z, X, 5), "relevance features are topics here"),
+        (lambda: rl.C2UCB(Z, 5, diversity=-0.1), "diversity must be a number from 0 to 1e\\+09, not -0.1"),
+        (lambda: rl.C2UCB(Z, 5, diversity=np.nan), "diversity must be a number from 0 to 1e\\+09, not nan"),
+        (lambda: rl.C2UCB(Z, 5, diversity="much"), "diversity must be a number from 0 to 1e\\+09, not 'much'"),
+        (lambda: rl.C2UCB(Z, 5, diversity=True), "diversity must be a number from 0 to 1e\\+09, not True"),
+        (lambda: rl.C2UCB(Z, 5, diversity=1, noise=0), "noise must be a number from 0.001 to 1e\\+09, not 0"),
+        (lambda: rl.C2UCB(Z, 5, diversity=1, noise=np.inf), "noise must be a number from 0.001 to 1e\\+09, not inf"),
+        (lambda: rl.CascadeLSBFull(Z, X, 5, negative="zero"), "negative must be 'nothing' or 'literal', not 'zero'"),
+        (lambda: rl.CascadeLSBFull(Z, X, 5, negative=None), "negative must be 'nothing' or 'literal', not None"),
         (lambda: rl.CascadeLinUCBFull(Z, NEGATIVE, 5), r"topics\[2, 0\] = -0.2"),
         (lambda: rl.CascadeHybrid(Z, X[:7], 5), "40 rows and topics 7"),
         (lambda: rl.CascadeHybrid(Z, X, 41), "more than the 40 items"),
@@ -195,6 +203,48 @@ def test_full_twins_take_what_the_hybrid_takes(cls, tmp_path) -> None:
     assert list(rl.load(tmp_path / "policy.npz").rank()) == list(policy.rank())
     with pytest.raises(ValueError, match="4 columns, not 6"):
         policy.add_items(X[:2], X[:2])
+
+
+def test_a_catalogue_of_diverse_lists_changes(tmp_path) -> None:
+    """Added, removed and strange items, some candidates, saving and segments, each with the lists of a plain twin."""
+    policy = rl.C2UCB(Z[:20], 4, diversity=2.0, noise=0.5, seed=1)
+    policy.add_items(Z[20:30])
+    policy.remove_items([0, 15])
+    play(policy, 20)
+    plain = DiverseForm(Z, 1.0, 1.0, 2.0, 0.5)
+    plain.precision, plain.evidence = np.linalg.inv(policy.covariance), policy.state.model.evidence
+
+    def greedy(candidates) -> list[int]:
+        chosen: list[int] = []
+        while len(chosen) < 4:
+            chosen.append(max(set(candidates) - set(chosen), key=lambda a: plain.score(a, chosen)))
+        return chosen
+
+    assert list(policy.rank()) == greedy(policy.items)
+    assert list(policy.rank(range(5, 14))) == greedy(range(5, 14))
+    assert [i if i >= 0 else 29 - i for i in policy.rank([3, 4], features=Z[30:])] == greedy([3, 4, *range(30, 40)])
+    policy.save(tmp_path / "policy.npz")
+    loaded = rl.load(tmp_path / "policy.npz")
+    assert (loaded.diversity, loaded.noise) == (2.0, 0.5)
+    assert list(loaded.rank()) == greedy(policy.items)
+    segments = rl.Segments(rl.C2UCB(Z[:20], 4, diversity=2.0, noise=0.5, seed=1))
+    before = segments["a"].rank()
+    segments.add_items(features=Z[20:])
+    plain = DiverseForm(Z, 1.0, 1.0, 2.0, 0.5)
+    segments.update(before, [1, 0, 0, 0])
+    plain.update(list(before), [1, 0, 0, 0])
+    assert list(segments["a"].rank()) == greedy(range(40))
+
+
+@pytest.mark.parametrize("negative", ["nothing", "literal"])
+def test_explanations_cover_negative_features_as_the_policy_does(negative) -> None:
+    policy = rl.CascadeLSBFull(Z, X, 4, negative=negative, seed=1)
+    play(policy, 30)
+    both = np.hstack([X, Z])
+    for k, item in enumerate(policy.explain([3, 8, 1, 20]).items):
+        gain = topic_gain(both, item.item, [3, 8, 1, 20][:k], negative == "literal")
+        assert item.attraction == pytest.approx(gain @ policy.theta, abs=1e-12)
+    assert policy.fresh(2).negative == negative
 
 
 def test_segments_learn_apart_over_one_catalogue(tmp_path) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_items import X, Z, catalogue, play
-from references.features import BlockForm, RidgeForm
+from references.features import BlockForm, DiverseForm, RidgeForm, entropy
 
 import rankloop as rl
 
 DENSE = np.hstack([X, Z])
 NOTHING = np.zeros((40, 0))
+UNEQUAL = np.linspace(0.4, 3.0, 40)[:, None] * Z
+"""Features of different lengths, so that no two items look alike at first."""
 
 CASES = {
     "hybrid": (lambda **k: rl.CascadeHybrid(Z, X, 5, **k), Z, X, True),
@@ -20,6 +24,7 @@ CASES = {
     "linear full": (lambda **k: rl.CascadeLinUCB(DENSE, 5, **k), DENSE, NOTHING, True),
     "linear full twin": (lambda **k: rl.CascadeLinUCBFull(Z, X, 5, **k), DENSE, NOTHING, True),
     "topics full twin": (lambda **k: rl.CascadeLSBFull(Z, X, 5, **k), NOTHING, DENSE, True),
+    "topics full literal": (lambda **k: rl.CascadeLSBFull(Z, X, 5, negative="literal", **k), NOTHING, DENSE, True),
     "topics": (lambda **k: rl.CascadeLSB(X, 5, **k), NOTHING, X, True),
     "topics full": (lambda **k: rl.CascadeLSB(DENSE, 5, **k), NOTHING, DENSE, True),
     "lsb greedy": (lambda **k: rl.LSBGreedy(X, 5, **k), NOTHING, X, False),
@@ -32,7 +37,7 @@ CASES = {
 def test_every_position_goes_to_the_item_with_the_highest_score(name, gamma, ridge) -> None:
     make, relevance, topics, cascade = CASES[name]
     policy = make(gamma=gamma, ridge=ridge, seed=2)
-    plain = RidgeForm(relevance, topics, gamma, ridge, cascade)
+    plain = RidgeForm(relevance, topics, gamma, ridge, cascade, literal="literal" in name)
 
     def check(ranking, clicks) -> None:
         for k, item in enumerate(ranking):
@@ -46,6 +51,105 @@ def test_every_position_goes_to_the_item_with_the_highest_score(name, gamma, rid
     np.testing.assert_allclose(policy.covariance, np.linalg.inv(plain.precision), atol=1e-10)
     errors = np.sqrt(np.diag(np.linalg.inv(plain.precision)))
     np.testing.assert_allclose(np.concatenate([policy.theta_error, policy.beta_error]), errors, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("gamma", "ridge", "diversity", "noise"), [(1.0, 1.0, 0.5, 1.0), (0.2, 3.0, 4.0, 0.1), (0.0, 1.0, 0.1, 3.0)]
+)
+def test_diverse_lists_are_those_of_plain_greedy(gamma, ridge, diversity, noise) -> None:
+    """Lists of 8 items with 4 features, so that the last ones are hardly new."""
+    policy = rl.C2UCB(UNEQUAL, 8, gamma=gamma, ridge=ridge, diversity=diversity, noise=noise, seed=2)
+    plain = DiverseForm(UNEQUAL, gamma, ridge, diversity, noise)
+    lists = set()
+
+    def check(ranking, clicks) -> None:
+        assert list(ranking) == plain.list(8)
+        lists.add(tuple(ranking))
+        plain.update(ranking, clicks)
+
+    play(policy, 40, each=check)
+    assert len(lists) > 5
+    np.testing.assert_allclose(policy.beta, np.linalg.solve(plain.precision, plain.evidence), atol=1e-10)
+    np.testing.assert_allclose(policy.covariance, np.linalg.inv(plain.precision), atol=1e-10)
+    plain.gamma = 0.0
+    assert policy.best == plain.list(8)
+
+
+def test_bounds_never_hide_an_item_of_a_diverse_list() -> None:
+    """Scores of 600 items after many updates, by V as a whole matrix."""
+    z, _ = catalogue(600, 6, 9, seed=8)
+    policy = rl.C2UCB(z, 10, diversity=0.7, noise=0.5, seed=1)
+    for stop in (3, 40, 400, 1500):
+        play(policy, stop, seed=stop)
+        inverse = policy.covariance
+        scores = z @ policy.beta + np.sqrt(((z @ inverse) * z).sum(axis=1))
+        free, chosen = np.ones(600, bool), []
+        for item in policy.rank():
+            v = np.linalg.inv(np.eye(6) + z[chosen].T @ z[chosen] / 0.25)
+            worth = scores + 0.7 * 0.5 * np.log1p(((z @ v) * z).sum(axis=1) / 0.25)
+            assert worth[item] >= worth[free].max() - 1e-9
+            free[item] = False
+            chosen.append(item)
+
+
+def test_no_weight_of_diversity_is_the_modular_reward() -> None:
+    """The weight 0 is another code path than one that is next to nothing."""
+    policies = [rl.C2UCB(UNEQUAL, 5, seed=4), *(rl.C2UCB(UNEQUAL, 5, diversity=w, seed=4) for w in (0, 1e-13))]
+    for t in range(60):
+        modular, *others = [list(policy.rank()) for policy in policies]
+        assert others == [modular] * 2
+        for policy in policies:
+            policy.update(rl.Ranking(modular, policy=policy.identity), [int((t + item) % 3 == 0) for item in modular])
+
+
+def test_more_weight_gives_more_diverse_lists() -> None:
+    """With two positions and features of length 1, the first item does not depend on the weight.
+
+    The second maximises score plus weight times entropy, and so the entropy grows with the weight, and the score falls.
+    """
+    for seed in range(5):
+        z, _ = catalogue(60, 5, 2, seed=seed)
+        taught = rl.C2UCB(z, 2, seed=seed)
+        play(taught, 30, seed=seed)
+        lists = []
+        for weight in (0, 0.05, 0.2, 0.5, 1, 3, 10, 1000):
+            policy = rl.C2UCB(z, 2, diversity=weight, seed=seed)
+            for own, learned in zip(policy.state.model, taught.state.model, strict=True):
+                own[...] = learned
+            lists.append(policy.best)
+        assert len({first for first, _ in lists}) == 1
+        entropies, scores = [entropy(z, each, 1.0) for each in lists], [z[second] @ taught.beta for _, second in lists]
+        assert (np.diff(entropies) >= -1e-12).all()
+        assert (np.diff(scores) <= 1e-12).all()
+        assert entropies[-1] > entropies[0] + 0.01
+
+
+def test_a_diverse_list_has_its_share_of_the_largest_reward() -> None:
+    """Every list of 3 of 12 items, where all scores are above 0; and more often than not the greedy one is the best."""
+    best = 0
+    for seed in range(10):
+        z = np.abs(catalogue(12, 4, 2, seed=seed)[0])
+        policy = rl.C2UCB(z, 3, diversity=2.0, seed=seed)
+        play(policy, 5, seed=seed)
+        scores = z @ policy.beta + np.sqrt(((z @ policy.covariance) * z).sum(axis=1))
+        assert (scores > 0).all()
+
+        def reward(items, z=z, scores=scores) -> float:
+            return float(scores[list(items)].sum() + 2.0 * entropy(z, items, 1.0))
+
+        largest = max(reward(items) for items in itertools.combinations(range(12), 3))
+        assert reward(policy.rank()) >= (1 - 1 / np.e) * largest
+        best += reward(policy.rank()) > largest - 1e-9
+    assert best >= 5
+
+
+def test_diverse_lists_learn_from_every_item_shown() -> None:
+    policy = rl.C2UCB(Z, 5, diversity=1.0, seed=1)
+    ranking = policy.rank()
+    policy.update(ranking, [1, 0, 1, 0, 1])
+    shown = Z[list(ranking)]
+    np.testing.assert_allclose(policy.state.model.precision, np.eye(4) + shown.T @ shown)
+    np.testing.assert_allclose(policy.state.model.evidence, shown[[0, 2, 4]].sum(axis=0))
 
 
 def test_the_block_form_of_the_thesis_is_ridge_regression() -> None:
@@ -83,13 +187,26 @@ def test_what_explanations_say_of_novelty_is_monotone_and_submodular(data) -> No
 
 @pytest.mark.parametrize(
     "name",
-    ["linear", "linear full", "topics", "topics full", "hybrid", "long lists", "correlated", "many topics", "covered"],
+    [
+        "linear",
+        "linear full",
+        "topics",
+        "topics full",
+        "hybrid",
+        "long lists",
+        "correlated",
+        "many topics",
+        "covered",
+        "literal",
+        "few literal",
+    ],
 )
 def test_bounds_never_hide_an_item_in_a_larger_catalogue(name) -> None:
     """Scores of 600 items after many updates: what was skipped by its bound must not have been better."""
     z, x = catalogue(600, 6, 9, seed=8)
     both, none = np.hstack([x, z]), np.zeros((600, 0))
     crowded = np.random.default_rng(9).random((600, 9)) ** 3
+    sparse = np.where(np.abs(z) == np.abs(z).max(axis=1, keepdims=True), z, 0.0)
     policy, relevance, topics = {
         "linear": (rl.CascadeLinUCB(z, 8, seed=1), z, none),
         "linear full": (rl.CascadeLinUCB(both, 8, seed=1), both, none),
@@ -100,6 +217,8 @@ def test_bounds_never_hide_an_item_in_a_larger_catalogue(name) -> None:
         "correlated": (rl.CascadeHybrid(x[:, :4] + 0.1 * z[:, :4], x, 8, seed=1), x[:, :4] + 0.1 * z[:, :4], x),
         "many topics": (rl.CascadeHybrid(z, crowded, 8, seed=1), z, crowded),
         "covered": (rl.CascadeHybrid(0 * z, np.sign(x), 40, seed=1), 0 * z, np.sign(x)),
+        "literal": (rl.CascadeLSBFull(z, x, 8, negative="literal", seed=1), none, both),
+        "few literal": (rl.CascadeLSBFull(sparse, x, 8, negative="literal", seed=1), none, np.hstack([x, sparse])),
     }[name]
     for stop in (3, 40, 400, 1500):
         play(policy, stop, seed=stop)
@@ -111,7 +230,7 @@ def test_bounds_never_hide_an_item_in_a_larger_catalogue(name) -> None:
             scores = phi @ weights + np.sqrt(((phi @ inverse) * phi).sum(axis=1))
             assert scores[item] >= scores[free].max() - 1e-9
             free[item] = False
-            remaining *= 1 - np.maximum(topics[item], 0)
+            remaining *= 1 - (topics[item] if "literal" in name else np.maximum(topics[item], 0))
 
 
 def test_sampled_weights_have_the_posterior_of_the_ridge() -> None:

@@ -33,6 +33,12 @@ def test_click_policy(cls, example, check) -> None:
     check(lambda seed: cls(**example, seed=seed))
 
 
+@pytest.mark.parametrize("check", testing.POLICY_CHECKS)
+@pytest.mark.parametrize(("cls", "example"), examples(Policy))
+def test_policy(cls, example, check) -> None:
+    check(lambda seed: cls(**example, seed=seed))
+
+
 def test_every_policy_names_examples() -> None:
     for name, cls in Policy.known.items():
         if name not in ("ClickPolicy", "DuelingPolicy", "FeaturePolicy"):

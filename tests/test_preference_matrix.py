@@ -224,3 +224,71 @@ def test_utilities() -> None:
     ):
         with pytest.raises(ValueError, match=complaint):
             PreferenceMatrix.from_utilities(bad, link=link)
+
+
+def ordered(n_arms: int, ties: list[tuple[int, int]] = [], idle: int = 0) -> PreferenceMatrix:  # noqa: B006
+    """Arm i beats j > i with probability 0.6, but for ties, and for the last arms, which tie among themselves."""
+    table = np.full((n_arms, n_arms), 0.5)
+    for i in range(n_arms):
+        for j in range(i + 1, n_arms):
+            if (i, j) not in ties and i < n_arms - idle:
+                table[i, j], table[j, i] = 0.6, 0.4
+    return PreferenceMatrix(table)
+
+
+@pytest.mark.parametrize(
+    ("problem", "met", "rankers"),
+    [
+        (ordered(2), (True, True, True), ((), ())),
+        (PreferenceMatrix.cycle(), (True, True, True), ((), ())),
+        (PreferenceMatrix.like_features(136), (True, True, True), ((), ())),
+        (ordered(6, idle=2), (True, True, True), ((), ())),  # just a third
+        (ordered(5, idle=2), (True, True, False), ((), (3, 4))),
+        (ordered(5, ties=[(1, 2)]), (True, False, True), ((1, 2), ())),
+        (ordered(6, ties=[(3, 4), (3, 5)]), (True, False, True), ((3, 4), ())),  # 3 and 5 beat nobody, 4 does
+        (ordered(3, ties=[(1, 2)]), (True, True, False), ((), (1, 2))),  # both beat nobody: uninformative
+        (ordered(4, ties=[(0, 1)]), (False, False, True), ((0, 1), ())),
+        (ordered(3, idle=3), (False, True, False), ((), (0, 1, 2))),
+        (PreferenceMatrix([[0.5, 0.6, 0.4], [0.4, 0.5, 0.6], [0.6, 0.4, 0.5]]), (False, True, True), ((), ())),
+    ],
+)
+def test_which_assumptions_of_the_thesis_a_matrix_meets(problem, met, rankers) -> None:
+    winner, distinguishable, informative = found = problem.assumptions
+    assert (winner.met, distinguishable.met, informative.met) == met
+    assert (distinguishable.rankers, informative.rankers) == rankers
+    assert winner.met == (problem.condorcet_winner is not None)
+    assert found.met == all(met)
+    assert (found.failure == "") == all(met)
+    assert len(str(found).splitlines()) == 3
+
+
+def test_assumptions_by_their_definition_on_random_matrices() -> None:
+    """Every pair and every ranker looked at in turn, on 300 small matrices with many ties."""
+    draw = np.random.default_rng(0)
+    outcomes = set()
+    for _ in range(300):
+        n = int(draw.integers(2, 7))
+        table = np.full((n, n), 0.5)
+        for i in range(n):
+            for j in range(i + 1, n):
+                table[i, j] = draw.choice([0.5, 0.7, 0.7, 0.3])
+                table[j, i] = 1 - table[i, j]
+        idle = [i for i in range(n) if all(table[i, j] <= 0.5 for j in range(n))]
+        if len(idle) == 1:
+            idle = []  # nothing tells it from a ranker that is merely the worst
+        pairs = [(i, j) for i in range(n) for j in range(i) if table[i, j] == 0.5 and not (i in idle and j in idle)]
+        found = PreferenceMatrix(table).assumptions
+        assert found.distinguishable.met == (not pairs)
+        assert set(found.distinguishable.rankers) == {arm for pair in pairs for arm in pair}
+        assert found.informative.met == (len(idle) <= n / 3)
+        assert found.winner.met == any(all(table[i, j] > 0.5 for j in range(n) if j != i) for i in range(n))
+        outcomes.add((found.winner.met, found.distinguishable.met, found.informative.met))
+    assert len(outcomes) >= 6
+
+
+def test_assumptions_name_few_and_count_the_rest() -> None:
+    found = ordered(9, ties=[(1, j) for j in range(2, 8)]).assumptions
+    assert found.failure == (
+        "assumption 2.1 is not met: 6 pairs tie and are not both uninformative: "
+        "1 and 2; 1 and 3; 1 and 4; 1 and 5; 1 and 6; and 1 more"
+    )

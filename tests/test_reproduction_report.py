@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import html
 import io
+import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
@@ -15,11 +17,13 @@ import pytest
 from test_report import Collector
 
 from rankloop.experiments import Amount, Claim, Experiment, Finding, Outcome, Panel, Player, Source
-from rankloop.experiments.declare import Failure
+from rankloop.experiments.declare import Compared, Failure
+from rankloop.report import data
 from rankloop.report.blocks import plain
+from rankloop.report.data import scorecard
 from rankloop.report.figures import pictures
 from rankloop.report.reproduction import Report, reproduction
-from rankloop.report.scorecard import counted, counts, effect, judge
+from rankloop.report.scorecard import Judged, counted, counts, effect, judge
 from rankloop.report.settings import reached, running_times
 from rankloop.report.timings import comparisons, duration, projection
 from rankloop.simulation import Result
@@ -62,8 +66,8 @@ def outcome(
     return Outcome(experiment, "smoke", made, results, seconds=75.0)
 
 
-def claim(name: str, experiment: str, finding: Finding) -> Claim:
-    return Claim(name, experiment, "2.5.1", f"Claim *{name}* is < true.", lambda _: finding)
+def claim(name: str, experiment: str, finding: Finding, changed: str = "") -> Claim:
+    return Claim(name, experiment, "2.5.1", f"Claim *{name}* is < true.", lambda _: finding, changed)
 
 
 OUTCOMES = [
@@ -72,10 +76,14 @@ OUTCOMES = [
     outcome("alpha", 2, ("α = 1", "α = 2"), ("MergeDTS",), (1.0, 2.0), parameter="α"),
     outcome("safety", 3, records=("regret", "violations", "ndcg")),
 ]
+COMPARED = (
+    Compared("A < B, first", "holds", 0.777, 0.0111, "above 0.5", ("MSLR, <easy>",)),
+    Compared("A < B, second", "undecided", 0.888, 0.222, "above 0.6", ("Yahoo",), False, False, "333 more runs"),
+)
 CLAIMS = [
     claim("one", "large", Finding("holds", 0.5123, 0.021, "half the |regret|")),
-    claim("two", "large", Finding("fails", -3.0, 0.5, "thrice it")),
-    claim("three", "drift", Finding("undecided", 0.1, 0.2, "who knows")),
+    claim("two", "large", Finding("fails", -3.0, 0.5, "thrice it", COMPARED), "It was <two> before."),
+    claim("three", "drift", Finding("undecided", 0.1, 0.2, "who knows", COMPARED[1:], "a day of 24 hours")),
     claim("four", "not run", Finding("holds", 1.0, 0.1, "never shown")),
 ]
 
@@ -100,7 +108,10 @@ def test_a_page_is_whole_in_itself(report: Report) -> None:
     page.feed(report.page)
     assert page.open == [], "every tag is closed"
     assert len(page.ids) == len(set(page.ids)), "no name is given twice"
-    assert all(link.startswith("#") and link[1:] in page.ids for link in page.links), "nothing comes from elsewhere"
+    beside = {"scorecard.json", "results.parquet"}
+    assert beside <= set(page.links)
+    inside = [link for link in page.links if link not in beside]
+    assert all(link.startswith("#") and link[1:] in page.ids for link in inside), "nothing comes from elsewhere"
     assert set(re.findall(r"url\(#([^)]+)\)", report.page)) <= set(page.ids)
     assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", report.page)
     assert "{{" not in report.page
@@ -114,11 +125,30 @@ def test_a_page_is_whole_in_itself(report: Report) -> None:
 def test_the_scorecard_comes_first_and_tells_verdicts(report: Report) -> None:
     for text in (report.page, report.markdown):
         assert text.index("Scorecard") < text.index("✓ holds") < text.index("Who played")
-    assert report.page.count(">✓ holds") == 2, "in the scorecard and with its experiment"
+    assert report.page.count(">✓ holds") == 3, "in the scorecard and with its experiment, and once of a comparison"
     assert "never shown" not in report.page + report.markdown
     assert [each.claim.name for each in report.judged] == ["one", "two", "three"]
     assert counts(report.judged) == {"holds": 1, "fails": 1, "undecided": 1}
     assert counted(report.judged) == "1 holds, 1 fails, 1 undecided"
+
+
+def test_comparisons_are_folded_below_their_claim(report: Report) -> None:
+    [details] = re.findall(r"<details>.*?1 of 2 hold, 1 undecided.*?</details>", report.page, re.DOTALL)[:1]
+    assert "A &lt; B, first: 0.777 ± 0.0111, claimed above 0.5" in details
+    assert "waits for: 333 more runs; stand-in, decides nothing" in details
+    scorecard, _, large = report.markdown.partition('<a id="large">')
+    assert "A \\< B, first" not in scorecard
+    assert "| two | ✓ holds | A \\< B, first | 0.777 ± 0.0111, claimed above 0.5 |  |" in large
+
+
+def test_the_page_says_what_decided_claims_rest_on_and_which_were_changed(report: Report) -> None:
+    for text in (words_of_page(report.page), words_of_markdown(report.markdown)):
+        assert "2 of 3 claims are decided." in text
+        assert "Waits for: a day of 24 hours" in text
+        assert "It was <two> before." in text
+    stand_in = Finding("holds", 1.0, 0.1, "x", (COMPARED[1]._replace(decides=True),))
+    made = reproduction(OUTCOMES, [claim("s", "large", stand_in)], cores=2)
+    assert "1 of 1 claims are decided, 1 of them on stand-ins alone." in made.markdown
 
 
 def test_the_page_and_the_markdown_say_the_same(report: Report) -> None:
@@ -137,7 +167,7 @@ def test_the_page_and_the_markdown_say_the_same(report: Report) -> None:
         assert text in page, text
         assert text in markdown, text
     numbers = re.compile(r"\d+(?:[.,]\d+)*")
-    assert set(numbers.findall(markdown)) - {"0"} == set(numbers.findall(page)), "bars leave out zeros"
+    assert set(numbers.findall(markdown)) - {"0"} == set(numbers.findall(page)) - {"0"}, "bars leave out zeros"
     for picture in re.findall(r"!\[.*?\]\((.*?)\)", report.markdown):
         assert report.pictures[picture].startswith(b"\x89PNG")
 
@@ -156,7 +186,7 @@ def test_the_same_outcomes_give_the_same_bytes(tmp_path: Path) -> None:
             {path.name: path.read_bytes() for path in sorted((tmp_path / name).rglob("*")) if path.is_file()}
         )
     assert folders[0] == folders[1]
-    assert set(folders[0]) == {"index.html", "report.md", "large-regret.png"}
+    assert set(folders[0]) == {"index.html", "report.md", "large-regret.png", "scorecard.json", "results.parquet"}
 
 
 def test_a_test_that_breaks_leaves_the_claim_undecided() -> None:
@@ -173,12 +203,7 @@ def test_a_test_that_breaks_leaves_the_claim_undecided() -> None:
     del unfinished.results["Yahoo", "MergeDTS"]
     [judged] = judge([broken], [unfinished])
     assert not judged.broken
-    assert judged.finding == (
-        "undecided",
-        pytest.approx(np.nan, nan_ok=True),
-        pytest.approx(np.nan, nan_ok=True),
-        "runs are missing",
-    )
+    assert (judged.finding.verdict, judged.finding.text) == ("undecided", "runs are missing")
 
 
 def test_failures_and_missing_runs_are_told() -> None:
@@ -224,6 +249,61 @@ def test_the_best_of_a_row_stands_out() -> None:
     assert [[cell.strong for cell in row] for row in table.rows] == [[False, True, False]] * 2
     table = reached(outcome("x", records=("regret", "ndcg")), "ndcg", {})
     assert [[cell.strong for cell in row] for row in table.rows] == [[False, False, True]] * 2
+
+
+def test_who_played_for_longer_is_not_set_beside_the_others_as_best() -> None:
+    one = outcome("x")
+    one.results["Yahoo", "MergeDTS"].steps = np.array([1, 10, 100, 500])
+    [_, yahoo] = reached(one, "regret", {}).rows
+    assert [cell.strong for cell in yahoo] == [False, False, False]
+    assert "(after 500 steps)" in yahoo[1].quiet
+
+
+def test_the_scorecard_as_data(report: Report, tmp_path: Path) -> None:
+    report.write(tmp_path)
+    found = json.loads((tmp_path / "scorecard.json").read_text())
+    assert found["counts"] == {"holds": 1, "fails": 1, "undecided": 1}
+    one, two, three = found["claims"]
+    assert (one["name"], one["scale"], one["effect"], one["comparisons"]) == ("one", "smoke", 0.5123, [])
+    assert two["changed_after_results_were_seen"] == "It was <two> before."
+    assert two["comparisons"][1] == {
+        "comparison": "A < B, second",
+        "verdict": "undecided",
+        "effect": 0.888,
+        "standard_error": 0.222,
+        "claimed": "above 0.6",
+        "panels": ["Yahoo"],
+        "real_data": False,
+        "decides": False,
+        "waits_for": "333 more runs",
+    }
+    assert three["waits_for"] == "a day of 24 hours"
+    nothing = Judged(CLAIMS[0], 2, Finding("undecided", float("nan"), float("nan"), "no test"))
+    assert json.loads(scorecard([nothing]))["claims"][0]["effect"] is None, "JSON has no other word for it"
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_all_results_as_one_table(missing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if missing:
+        monkeypatch.setattr(data, "find_spec", lambda _: None)
+    many = outcome("many", panels=("CM",), players=("A",), values=(None,), records=("regret", "ndcg"))
+    many.results["CM", "A"] = result(5.0, runs=6, records=("regret", "ndcg"))
+    many.results["CM", "A"].setting["queries"] = ["q1", "q2"]
+    path = data.write_results([outcome(), many], tmp_path)
+    if missing:
+        assert path.name == "results.csv"
+        head, *lines = csv.reader(path.read_text().splitlines())
+        rows = [(*line[:3], int(line[3]), int(line[4]), line[5], float(line[6])) for line in lines]
+    else:
+        table = pytest.importorskip("pyarrow.parquet").read_table(path)
+        head, rows = table.column_names, list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    assert head == ["experiment", "problem", "policy", "run", "step", "measure", "value"]
+    assert len(rows) == 4 * 3 * (4 + 3) + 6 * (2 * 4 + 3), "curves, runs, checkpoints and what is known at the end"
+    assert len(set(rows)) == len({row[:6] for row in rows}) == len(rows), "a row is named by its first columns"
+    assert ("large", "Yahoo", "MergeDTS", 2, 100, "regret", 0.5 * 22.0) in rows
+    assert ("large", "Yahoo", "MergeDTS", 0, 1000, "seconds", 0.002) in rows
+    assert ("many", "CM: q2", "A", 1, 1000, "ndcg", 8.0) in rows, "unit 3 is the second run of the second query"
+    assert ("many", "CM: q1", "A", 0, 1000, "failed", 0.0) in rows
 
 
 def test_panels_share_looks_and_a_legend() -> None:

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +181,38 @@ def test_adding_runs_computes_only_the_new_ones(tmp_path: Path) -> None:
     assert {key: len(result.finished) for key, result in fewer.results.items()} == {
         key: len(result.finished) for key, result in few.results.items()
     }
+
+
+def test_players_may_have_amounts_of_their_own(tmp_path: Path) -> None:
+    """Other steps, runs or queries of a player give what it gives where all have them, to the byte."""
+    mixed = Amount(2000, 2, others={"cycle2: MergeDTS": Amount(500, 4), "*: BubbleRank": Amount(2000, 2, 1)})
+    outcome = run(tmp_path / "mixed", replace(experiment(), amounts={"smoke": mixed}))
+    assert not outcome.failures
+    units = {key: sorted(result.finished) for key, result in outcome.results.items()}
+    assert units == {
+        ("cycle2", "MergeDTS"): [0, 1, 2, 3],
+        ("cycle2", "MergeRUCB"): [0, 1],
+        ("users", "BubbleRank"): [0, 1],
+        ("users", "CascadeUCB1"): [0, 1, 2, 3],
+    }
+    short = outcome.result("cycle2", "MergeDTS")
+    assert short.steps.tolist() == [10, 50, 250, 500]
+    assert (short.setting["horizon"], outcome.amount_of("cycle2", "MergeDTS").runs) == (500, 4)
+    assert outcome.n_problems("cycle2", "MergeDTS") == outcome.n_problems("users", "BubbleRank") == 1
+    assert outcome.n_problems("users", "CascadeUCB1") == 2
+    first = rl.simulate(
+        rl.BubbleRank(USERS[0].initial, horizon=2000, n_positions=3), USERS[0], horizon=2000, runs=2, progress=False
+    )
+    np.testing.assert_array_equal(outcome.result("users", "BubbleRank").regret[:, -1], first.regret[:, -1])
+
+    def four_checkpoints(data: Any, amount: Amount) -> list[Panel]:
+        return [replace(panels(data, amount)[0], checkpoints=[10, 50, 250, 500])]
+
+    run(tmp_path / "alike", experiment(horizon=500, runs=4, panels=four_checkpoints))
+    run(tmp_path / "alike", experiment(runs=2))
+    same = contents(tmp_path / "alike")
+    ours = contents(tmp_path / "mixed")
+    assert len(set(same.items()) & set(ours.items())) == 3  # all but BubbleRank, which met one query here
 
 
 def test_interrupted_and_gone_on_with_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -456,3 +456,24 @@ def test_an_interrupt_just_after_a_file_got_its_name_is_only_an_interrupt(tmp_pa
         result.save(tmp_path / "result.npz")
     assert [path.name for path in tmp_path.iterdir()] == ["result.npz"]
     assert len(rl.Result.load(tmp_path / "result.npz").finished) == 1
+
+
+def test_winners_lost_are_counted_over_time() -> None:
+    """Three arms in a ring beat the three others: whoever is left in the end, at least two winners are lost by then."""
+    wins = [(0, 1), (1, 2), (2, 0), *((best, other) for best in range(3) for other in range(3, 6))]
+    preferences = np.full((6, 6), 0.5)
+    for winner, loser in wins:
+        preferences[winner, loser], preferences[loser, winner] = 0.9, 0.1
+    matrix = rl.PreferenceMatrix(preferences)
+    assert matrix.winners == [0, 1, 2]
+    result = rl.simulate(
+        rl.MergeDTS(6, alpha=0.3, batch_size=6, c=100), matrix, horizon=20_000, runs=20, checkpoints=60, progress=False
+    )
+    lost = result.record("winners_lost")
+    assert (lost[:, 0] == 0).all()
+    assert (np.diff(lost, axis=1) >= 0).all()
+    assert set(np.unique(lost)) <= {0, 1, 2, 3}
+    assert (lost[:, -1] >= 2).all()
+    np.testing.assert_array_equal(lost[:, -1] == 3, result.failures)
+    keeps_all = rl.simulate(rl.RUCB(6), matrix, horizon=100, progress=False)
+    assert (keeps_all.record("winners_lost") == 0).all()

@@ -27,6 +27,21 @@ def test_merge_dts_bound_by_hand() -> None:
     assert expected == pytest.approx(1 + 8 * 4 * 4 * math.log(100 + 4800) / 0.0625)
 
 
+@pytest.mark.parametrize(("alpha", "gap", "epsilon"), [(1.0, 0.25, 0.01), (0.6, 0.05, 0.5), (3.0, 0.5, 1e-6)])
+def test_lemma_2_1_is_where_twice_the_width_falls_to_the_gap(alpha: float, gap: float, epsilon: float) -> None:
+    """The number of comparisons n with 2 sqrt(alpha ln(T + C) / n) = gap, found by halving an interval."""
+    steps, arms = 5000, 7
+    constant = ((4 * alpha - 1) * arms**2 / ((2 * alpha - 1) * epsilon)) ** (1 / (2 * alpha - 1))
+    low, high = 1.0, 1e9
+    for _ in range(200):
+        n = (low + high) / 2
+        low, high = (n, high) if 2 * math.sqrt(alpha * math.log(steps + constant) / n) > gap else (low, n)
+    bound = theory.merge_comparisons_bound(steps, n_arms=arms, gap=gap, alpha=alpha, epsilon=epsilon)
+    assert float(bound) == pytest.approx(low, rel=1e-9)
+    regret = theory.merge_dts_bound(steps, n_arms=arms, gap=gap, alpha=alpha, batch_size=5, epsilon=epsilon)
+    assert float(regret) == pytest.approx(2 * 5 * arms * low, rel=1e-9)
+
+
 def test_dueling_lower_bound_takes_the_cheapest_opponent() -> None:
     def divergence(p: float) -> float:
         return p * math.log(2 * p) + (1 - p) * math.log(2 * (1 - p))
@@ -98,6 +113,7 @@ def test_hybrid_by_hand() -> None:
 # Shapes and limits
 
 BOUNDS: dict[str, Any] = {
+    "merge_comparisons": lambda t: theory.merge_comparisons_bound(t, n_arms=20, gap=0.1, epsilon=0.01),
     "merge_dts": lambda t: theory.merge_dts_bound(t, n_arms=20, gap=0.1, epsilon=0.01),
     "merge_dts_expected": lambda t: theory.merge_dts_expected_bound(t, n_arms=20, gap=0.1),
     "merge_dts_to_horizon": lambda t: theory.merge_dts_expected_bound(t, n_arms=20, gap=0.1, horizon=10**9),
@@ -188,6 +204,29 @@ def test_merge_dts_stays_below_its_bound_and_above_the_lower_one() -> None:
     assert (measured <= bound).all()
     assert problem.losses.mean() * horizon > bound[-1], "random duels"
     assert measured[-1] >= theory.dueling_lower_bound(horizon, table)
+
+
+@pytest.mark.parametrize("cls", [rl.MergeDTS, rl.MergeRUCB])
+def test_two_rankers_are_compared_no_more_often_than_lemma_2_1_says(cls: type[Any]) -> None:
+    """Four rankers in one batch, 50 runs of 3,000 duels.
+
+    A run in which any pair is compared more often, beyond the one duel with which it is decided, has a probability of
+    at most epsilon = 0.05; more than 8 such runs would have one of less than 0.2 %. And the bound is not idle: where
+    estimates are at their means, a pair is decided after a quarter of it.
+    """
+    horizon, epsilon, runs = 3000, 0.05, 50
+    draw = np.random.default_rng(3)
+    bound = float(theory.merge_comparisons_bound(horizon, n_arms=4, gap=0.2, alpha=0.75, epsilon=epsilon))
+    most = []
+    for seed in range(runs):
+        policy = cls(4, alpha=0.75, batch_size=4, c=None, epsilon=epsilon, seed=seed)  # smaller numbers win, by 0.7
+        for coin in draw.random(horizon):
+            duel = policy.duel()
+            policy.update(duel, min(duel) if coin < 0.7 else max(duel))
+        wins = policy.state.wins
+        most.append(int((wins + wins.T).max()))
+    assert sum(count > bound + 1 for count in most) <= 8
+    assert bound / 8 < np.mean(most) < bound / 2
 
 
 def test_rmed1_comes_close_to_the_lower_bound() -> None:
@@ -345,6 +384,7 @@ def test_advice_reads_well() -> None:
 # Refusals
 
 GOOD: dict[str, dict[str, Any]] = {
+    "merge_comparisons_bound": {"steps": 10, "n_arms": 4, "gap": 0.1, "epsilon": 0.1},
     "merge_dts_bound": {"steps": 10, "n_arms": 4, "gap": 0.1, "epsilon": 0.1},
     "merge_dts_expected_bound": {"steps": 10, "n_arms": 4, "gap": 0.1},
     "dueling_lower_bound": {"steps": 10, "preferences": THREE},
@@ -370,6 +410,10 @@ GOOD: dict[str, dict[str, Any]] = {
 }
 
 BAD: list[tuple[str, dict[str, Any], str]] = [
+    ("merge_comparisons_bound", {"alpha": 0.5}, "alpha above 1/2, not alpha = 0.5"),
+    ("merge_comparisons_bound", {"gap": 0}, "gap must be more than 0 and at most 0.5, not be 0"),
+    ("merge_comparisons_bound", {"epsilon": 0}, "epsilon must lie between 0 and 1, not be 0"),
+    ("merge_comparisons_bound", {"n_arms": 1.5}, "n_arms must be a whole number of at least 2, not 1.5"),
     ("merge_dts_bound", {"alpha": 0.5}, "alpha above 1/2, not alpha = 0.5"),
     ("merge_dts_bound", {"alpha": math.nan}, "alpha above 1/2, not alpha = nan"),
     ("merge_dts_bound", {"batch_size": 3}, "at least 4 rankers, not batch_size = 3"),

@@ -10,6 +10,7 @@ from typing import Any
 FOLDER = "reference"
 
 ROOMS = {
+    "live": ("Live", "rankloop.live"),
     "policies": ("Policies", "rankloop.policies"),
     "environments": ("Environments", "rankloop.environments"),
     "simulation": ("Simulation", "rankloop.simulation"),

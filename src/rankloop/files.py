@@ -5,12 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 
 from rankloop.policies import Policy, Segments, load_policy
+from rankloop.policies.checks import check_seed
 from rankloop.simulation import Result
 from rankloop.storage import read_archive
 
 
-def load(path: str | Path) -> Policy | Segments | Result:
+def load(path: str | Path, *, seed: int | None = None, fresh_randomness: bool = False) -> Policy | Segments | Result:
     """Read a saved policy or saved segments, which go on bit for bit where they were saved, or a saved result.
+
+    To go on bit for bit is right for one process that takes over from another. Where several processes load one file,
+    each needs random numbers of its own: with the same ones they all show the same "random" lists.
+
+    Parameters
+    ----------
+    path
+        The file.
+    seed
+        Seed of random numbers of its own, another one for each process that loads the file. They depend on what was
+        saved too, so that a file saved later gives others for the same seed.
+    fresh_randomness
+        Whether to take random numbers of its own from the operating system, which no seed repeats.
+
+    Examples
+    --------
 
     >>> import rankloop as rl, tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "policy.npz"
@@ -18,8 +35,19 @@ def load(path: str | Path) -> Policy | Segments | Result:
     >>> policy.save(path)
     >>> rl.load(path).duel() == policy.duel()
     True
+    >>> rl.load(path, seed=1).duel() == rl.load(path, seed=1).duel()
+    True
     """
+    if seed is not None and fresh_randomness:
+        raise ValueError(f"give either seed = {seed!r} or fresh_randomness, not both")
+    if seed is not None:
+        check_seed(seed)
     header, _ = read_archive(path)
     if header["rankloop"] == "result":
+        if seed is not None or fresh_randomness:
+            raise ValueError(f"{path} holds a result, which draws no random numbers: load it without seed")
         return Result.load(path)
-    return Segments.load(path) if header["rankloop"] == "segments" else load_policy(path)
+    loaded = Segments.load(path) if header["rankloop"] == "segments" else load_policy(path)
+    if seed is not None or fresh_randomness:
+        loaded.reseed(seed)
+    return loaded

@@ -18,10 +18,19 @@ import numpy.typing as npt
 FORMAT_VERSION = 1
 
 
+def _check_path(path: Any) -> Path:
+    """A path of a file: not a number, which would stand for a file that is open already."""
+    try:
+        text = os.fspath(path)
+        return Path(text if isinstance(text, str) else os.fsdecode(text))
+    except TypeError:
+        raise ValueError(f"a path must be a text or a pathlib.Path, not {path!r}") from None
+
+
 @contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     """Write a file that appears under its name only once it is complete."""
-    target = Path(path)
+    target = _check_path(path)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -48,6 +57,7 @@ def write_archive(
 
 def read_archive(path: str | Path, kind: str | None = None) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """Read a file of `write_archive`, refusing what is damaged, of another kind or of another format version."""
+    path = _check_path(path)
     try:
         # NumPy leaves files open that it cannot read.
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:

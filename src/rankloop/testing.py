@@ -11,8 +11,12 @@ Each takes a function that makes the policy from a seed and raises AssertionErro
 
 from __future__ import annotations
 
+import copy
+import pickle
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +31,14 @@ from rankloop.simulation import simulate
 
 MakeDueling = Callable[[int], DuelingPolicy]
 MakeClick = Callable[[int], ClickPolicy]
+MakePolicy = Callable[[int], Any]
+
+N_THREADS = 8
 
 
 def check_dueling_policy(make: MakeDueling) -> None:
     """Run every check of dueling policies."""
-    for check in DUELING_CHECKS:
+    for check in (*DUELING_CHECKS, *POLICY_CHECKS):
         check(make)
 
 
@@ -93,6 +100,20 @@ def check_refuses_bad_input(make: MakeDueling) -> None:
         (duel, None),
         (duel, 0.5),
         (duel, "0"),
+        (duel, [duel.left]),
+        (duel, True),
+        (duel, 10**400),
+        (duel, duel),
+        ((duel.left, duel.right), duel.left),
+        (None, 1),
+        ("x", 0),
+        (duel.to_json(), duel.left),
+        (Ranking([0, 1], policy=policy.identity), 0),
+        (Duel(None, "x"), 0),  # type: ignore[arg-type]
+        (Duel([0], [1]), 0),  # type: ignore[arg-type]
+        (Duel(0, 1, ("x", None)), 0),  # type: ignore[arg-type]
+        (Duel(0, 1, (10**400, 1)), 0),
+        (Duel(0, 1, 5), 0),  # type: ignore[arg-type]
         (Duel(0, n), 0),
         (Duel(-1, 0), 0),
         (Duel(0, 1, (float("nan"), 1.0)), 0),
@@ -100,6 +121,25 @@ def check_refuses_bad_input(make: MakeDueling) -> None:
     ]
     for given, winner in bad:
         _assert_refused(policy, before, given, winner)
+    for arm in (n, -1, None, "x", 0.5, True, 10**400, [0]):
+        _assert_raises(lambda arm=arm: policy.eliminated(arm), f"eliminated({arm!r})")  # type: ignore[misc]
+    assert_same_state(policy.snapshot(), before)
+
+
+def check_duels_have_an_owner(make: MakeDueling) -> None:
+    """Another policy's duel is refused, as JSON too; one that a user made of a logged comparison is nobody's."""
+    policy, other = make(6), make(6)
+    _duels(policy, 20)
+    foreign = other.duel()
+    before = policy.snapshot()
+    for duel in (foreign, Duel.from_json(foreign.to_json())):
+        _assert_refused(policy, before, duel, duel.left)
+    own = Duel.from_json(policy.duel().to_json())
+    policy.update(own, own.left)
+    policy.update(Duel(0, 1), winner=1)
+    loaded = _saved_and_loaded(policy)
+    assert isinstance(loaded, DuelingPolicy)
+    loaded.update(own, own.right)
 
 
 def check_beats_uniform_choice(make: MakeDueling) -> None:
@@ -118,6 +158,7 @@ DUELING_CHECKS: tuple[Callable[[MakeDueling], None], ...] = (
     check_learns_from_untidy_feedback,
     check_saves_and_loads,
     check_refuses_bad_input,
+    check_duels_have_an_owner,
     check_beats_uniform_choice,
 )
 
@@ -131,7 +172,7 @@ def easy_problem(n_arms: int) -> PreferenceMatrix:
 
 def check_click_policy(make: MakeClick) -> None:
     """Run every check of click policies."""
-    for check in CLICK_CHECKS:
+    for check in (*CLICK_CHECKS, *POLICY_CHECKS):
         check(make)
 
 
@@ -147,7 +188,7 @@ def check_lists_need_no_feedback(make: MakeClick) -> None:
     policy = make(0)
     for _ in range(500):
         ranking = policy.rank()
-        assert len(ranking) == len(set(ranking)) == policy.n_positions, f"{ranking} is no list of different items"
+        assert len(ranking) == len(set(ranking)) == policy.n_shown, f"{ranking} is no list of different items"
         assert 0 <= min(ranking) <= max(ranking) < policy.n_items, f"{ranking} has items that do not exist"
     assert len(set(policy.best)) == policy.n_positions, f"{policy.best} is no list of different items"
 
@@ -194,7 +235,12 @@ def check_refuses_bad_clicks(make: MakeClick) -> None:
     before = policy.snapshot()
     n = policy.n_positions
     none = [0] * n
-    bad: list[tuple[Any, Any]] = [(ranking, [*none[:-1], value]) for value in (2, -1, 0.5, float("nan"), None, "x")]
+    strange: list[Any] = [2, -1, 0.5, float("nan"), None, "x", "0", 10**400, [0], {}]
+    bad: list[tuple[Any, Any]] = [(ranking, [*none[:-1], value]) for value in strange]
+    feedback: list[Any] = ["x", "0" * n, {}, object(), ranking.to_json(), ["0"] * n]
+    bad += [(ranking, value) for value in feedback]
+    lists: list[Any] = [1, "x", {}, ranking.to_json(), Duel(0, 1)]
+    bad += [(value, none) for value in lists]
     bad += [(ranking, none[:-1]), (ranking, [*none, 0]), (ranking, 0), (ranking, None), (ranking, [none])]
     bad += [(foreign, none), (None, none), (list(ranking), none)]
 
@@ -202,13 +248,14 @@ def check_refuses_bad_clicks(make: MakeClick) -> None:
         return Ranking(items, notes=notes, policy=ranking.policy)
 
     wrong_items: list[Any] = [ranking.items[:-1]]
-    wrong_items += [(*ranking.items[:-1], item) for item in (policy.n_items, -1, 10**30, 0.5, None, "x", True)]
+    strange = [policy.n_items, -1, 10**400, 0.5, None, "x", True, [0], {}]
+    wrong_items += [(*ranking.items[:-1], item) for item in strange]
     if n > 1:
         wrong_items.append((ranking.items[1], *ranking.items[1:]))
     bad += [(forged(items=items), none) for items in wrong_items]
     bad += [(forged(notes=(*ranking.notes, 0.0)), none), (forged(notes=(*ranking.notes[1:], float("nan"))), none)]
     if ranking.notes:
-        strange: list[Any] = [float("nan"), float("inf"), -1.0, 1e18, None, "x"]
+        strange = [float("nan"), float("inf"), -1.0, 1e18, 10**400, None, "x", [0]]
         bad += [(forged(notes=ranking.notes[1:]), none)]
         bad += [(forged(notes=(value,) * len(ranking.notes)), none) for value in strange]
         bad += [(forged(notes=(*ranking.notes[:-1], value)), none) for value in strange]
@@ -281,6 +328,100 @@ def check_beats_random_lists(make: MakeClick) -> None:
     assert bound > uniform, f"attraction of the first items in {runs} runs: {means}; of random ones: {uniform:.3f}"
 
 
+def check_threads(make: MakePolicy) -> None:
+    """Threads may share a policy: each call waits for the one before, and what is shown stays valid."""
+    policy = make(7)
+    play_once(policy)
+    shown, feedback = _shown(policy)
+    calls: list[Callable[[], Any]] = [
+        lambda: _shown(policy),
+        lambda: policy.update(shown, feedback),
+        lambda: policy.best,
+        policy.snapshot,
+        lambda: pickle.dumps(policy),
+    ]
+    with policy._lock:
+        waiting = [threading.Thread(target=call) for call in calls]
+        for thread in waiting:
+            thread.start()
+        for thread in waiting:
+            thread.join(0.01)
+        ended = [k for k, thread in enumerate(waiting) if not thread.is_alive()]
+    for thread in waiting:
+        thread.join()
+    assert not ended, f"calls {ended} of choose, update, best, snapshot and pickle did not wait for the lock"
+    start = threading.Barrier(N_THREADS)
+
+    def work() -> None:
+        start.wait()
+        for _ in range(15):
+            play_once(policy)
+
+    with ThreadPoolExecutor(N_THREADS) as pool:
+        for done in [pool.submit(work) for _ in range(N_THREADS)]:
+            done.result()
+    play_once(policy)
+
+
+def check_copies(make: MakePolicy) -> None:
+    """A deep copy or a pickle goes on as the policy does, and leaves it alone; a fresh one has seen nothing."""
+    policy = make(8)
+    for _ in range(20):
+        play_once(policy)
+    before = policy.snapshot()
+    copies = [copy.deepcopy(policy), pickle.loads(pickle.dumps(policy))]
+    for each in copies:
+        play_once(each)
+    assert_same_state(policy.snapshot(), before)
+    play_once(policy)
+    for each in copies:
+        assert_same_state(each.snapshot(), policy.snapshot())
+    for each in copies:
+        each.update(*_shown(policy))
+    assert_same_state(policy.fresh(8).snapshot(), make(8).snapshot())
+
+
+def check_warms_up(make: MakePolicy) -> None:
+    """To compile before traffic comes changes nothing."""
+    policy = make(9)
+    for used in (False, True):
+        if used:
+            play_once(policy)
+        before = policy.snapshot()
+        policy.warm_up()
+        assert_same_state(policy.snapshot(), before)
+
+
+def check_loads_with_random_numbers_of_its_own(make: MakePolicy) -> None:
+    """A file loaded with a seed, or with fresh randomness, has other random numbers and has learned the same."""
+    policy = make(10)
+    for _ in range(20):
+        play_once(policy)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "policy.npz"
+        policy.save(path)
+        bad: list[dict[str, Any]] = [{"seed": value} for value in (-1, 0.5, "x", True)]
+        for arguments in [*bad, {"seed": 1, "fresh_randomness": True}]:
+            _assert_raises(lambda given=arguments: load(path, **given), f"load with {arguments}")  # type: ignore[misc]
+        loaded = [load(path, seed=seed) for seed in (1, 1, 2, None)]
+        loaded += [load(path, fresh_randomness=True), load(path, fresh_randomness=True)]
+    states = [each.snapshot() for each in loaded if isinstance(each, Policy)]
+    assert_same_state(states[0], states[1])
+    assert_same_state(states[3], policy.snapshot())
+    for one, other in ((0, 2), (0, 3), (0, 4), (4, 5), (3, 4)):
+        assert not _same_state(states[one], states[other]), "random numbers are those of another seed"
+    for state in states:
+        learned = {name: array for name, array in state.items() if array.dtype != np.uint64}
+        assert_same_state(learned, {name: states[3][name] for name in learned})
+
+
+POLICY_CHECKS: tuple[Callable[[MakePolicy], None], ...] = (
+    check_threads,
+    check_copies,
+    check_warms_up,
+    check_loads_with_random_numbers_of_its_own,
+)
+
 CLICK_CHECKS: tuple[Callable[[MakeClick], None], ...] = (
     check_same_seed_same_lists,
     check_lists_need_no_feedback,
@@ -312,6 +453,34 @@ def assert_same_state(one: dict[str, Any], other: dict[str, Any]) -> None:
     assert one.keys() == other.keys(), f"{sorted(one)} are not {sorted(other)}"
     for name in one:
         assert np.array_equal(one[name], other[name]), f"{name} differs"
+
+
+def _same_state(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def play_once(policy: DuelingPolicy | ClickPolicy) -> None:
+    """One duel or list, which must be valid, with an answer to it."""
+    shown, feedback = _shown(policy)
+    policy.update(shown, feedback)
+
+
+def _shown(policy: Any) -> tuple[Any, Any]:
+    if isinstance(policy, DuelingPolicy):
+        duel = policy.duel()
+        assert max(duel) < policy.n_arms, f"{duel} names an arm that does not exist"
+        return duel, min(duel)
+    ranking = policy.rank()
+    assert len(ranking) == len(set(ranking)) == policy.n_shown, f"{ranking} is no list of different items"
+    return ranking, [int(item == min(ranking)) for item in ranking]
+
+
+def _assert_raises(call: Callable[[], Any], name: str) -> None:
+    try:
+        call()
+    except ValueError:
+        return
+    raise AssertionError(f"{name} was accepted")
 
 
 def _assert_refused(

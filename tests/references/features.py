@@ -7,11 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def topic_gain(topics: np.ndarray, item: int, above: Sequence[int]) -> np.ndarray:
-    """What an item adds to the topics: x_a * prod (1 - x_b) over those above; what is below 0 covers nothing."""
+def topic_gain(topics: np.ndarray, item: int, above: Sequence[int], literal: bool = False) -> np.ndarray:
+    """What an item adds to the topics: x_a * prod (1 - x_b) over those above; what is below 0 covers nothing.
+
+    Unless `literal`: then the product is taken as it stands, and what is below 0 makes it larger.
+    """
     gain = topics[item].copy()
     for b in above:
-        gain *= 1 - np.maximum(topics[b], 0)
+        gain *= 1 - (topics[b] if literal else np.maximum(topics[b], 0))
     return gain
 
 
@@ -19,14 +22,21 @@ class RidgeForm:
     """O = ridge I + sum phi phi', w = O^-1 sum click phi, solved anew for every list."""
 
     def __init__(
-        self, relevance: np.ndarray, topics: np.ndarray, gamma: float, ridge: float = 1.0, cascade: bool = True
+        self,
+        relevance: np.ndarray,
+        topics: np.ndarray,
+        gamma: float,
+        ridge: float = 1.0,
+        cascade: bool = True,
+        literal: bool = False,
     ) -> None:
         self.relevance, self.topics, self.gamma, self.cascade = relevance, topics, gamma, cascade
+        self.literal = literal
         n = relevance.shape[1] + topics.shape[1]
         self.precision, self.evidence = np.eye(n) * ridge, np.zeros(n)
 
     def phi(self, item: int, above: Sequence[int]) -> np.ndarray:
-        return np.concatenate([topic_gain(self.topics, item, above), self.relevance[item]])
+        return np.concatenate([topic_gain(self.topics, item, above, self.literal), self.relevance[item]])
 
     def score(self, item: int, above: Sequence[int]) -> float:
         phi = self.phi(item, above)
@@ -40,6 +50,32 @@ class RidgeForm:
             self.evidence += clicks[k] * phi
             if self.cascade and clicks[k]:
                 break
+
+
+def entropy(features: np.ndarray, items: Sequence[int], noise: float) -> float:
+    """1/2 log det(I + X X' / noise^2), X the features of the items: the entropy of a list but for constants."""
+    x = features[list(items)]
+    return float(np.linalg.slogdet(np.eye(len(x)) + x @ x.T / noise**2)[1] / 2)
+
+
+class DiverseForm(RidgeForm):
+    """C2UCB with the reward of its paper's application: each score plus what the item adds to the list's entropy."""
+
+    def __init__(self, features: np.ndarray, gamma: float, ridge: float, diversity: float, noise: float) -> None:
+        super().__init__(features, np.zeros((len(features), 0)), gamma, ridge, cascade=False)
+        self.diversity, self.noise = diversity, noise
+
+    def score(self, item: int, above: Sequence[int]) -> float:
+        more = entropy(self.relevance, [*above, item], self.noise) - entropy(self.relevance, above, self.noise)
+        return super().score(item, above) + self.diversity * more
+
+    def list(self, n_positions: int) -> list[int]:
+        """The greedy list, every item scored anew at every position."""
+        chosen: list[int] = []
+        while len(chosen) < n_positions:
+            free = [a for a in range(len(self.relevance)) if a not in chosen]
+            chosen.append(max(free, key=lambda a: self.score(a, chosen)))
+        return chosen
 
 
 class BlockForm:

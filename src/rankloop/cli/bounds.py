@@ -68,8 +68,12 @@ def duel(
     rows = [
         ("smallest gap", f"{gap:.4g}"),
         ("any consistent policy, as time goes on, at least", _number(lower)),
-        *_merge_dts(problem.n_arms, gap, steps, alpha, size),
     ]
+    if problem.assumptions.met:
+        rows.append(("a Condorcet winner and assumptions 2.1 and 2.2, for the bounds of MergeDTS", "met"))
+        rows += _merge_dts(problem.n_arms, gap, steps, alpha, size)
+    else:
+        rows.append(("MergeDTS", f"no bound: {problem.assumptions.failure}"))
     _show(f"{problem.name}: {problem.n_arms:,} rankers, {steps:,} duels", rows)
 
 
@@ -202,16 +206,18 @@ def hybrid(
 
 
 def _merge_dts(n_arms: int, gap: float, steps: int, alpha: float, batch_size: int) -> list[tuple[str, str]]:
-    from rankloop.theory import merge_constant, merge_dts_bound
+    from rankloop.theory import merge_comparisons_bound, merge_constant, merge_dts_bound
 
     with refusing():
         bound = float(
             merge_dts_bound(steps, n_arms=n_arms, gap=gap, alpha=alpha, batch_size=batch_size, epsilon=1 / steps)
         )
         constant = merge_constant(alpha, n_arms, 1 / steps)
+        pair = float(merge_comparisons_bound(steps, n_arms=n_arms, gap=gap, alpha=alpha, epsilon=1 / steps))
     return [
         ("alpha, batch size and C(1/horizon) of MergeDTS", f"{alpha:g}, {batch_size}, {_number(constant)}"),
         (f"MergeDTS, with probability of at least 1 - {1 / steps:.3g}, less than", _number(bound)),
+        ("duels of two rankers before their batch is merged, likewise, at most", _number(pair)),
         ("MergeDTS, expected, at most", _number(bound + 1)),
         *_trivial(bound, steps / 2, "1/2 a duel"),
     ]

@@ -43,6 +43,14 @@ def diversify(
     ] = CHAPTER_5,
     positions: Annotated[str, typer.Option(metavar="K", help="Positions of a list.")] = "10",
     topics: Annotated[str, typer.Option(metavar="D", help="Take the D topics with most items.")] = "20",
+    scaled: Annotated[
+        bool,
+        typer.Option(
+            "--scaled/--unscaled",
+            help="Whether relevance features are singular vectors times singular values, which is our choice, or the "
+            "vectors alone.",
+        ),
+    ] = True,
     users: Annotated[str, typer.Option(metavar="N", help="Simulated users; the thesis takes 500.")] = "10",
     runs: Annotated[str, typer.Option(metavar="N", help="Runs of each policy for each user; the thesis: 2.")] = "1",
     horizon: Annotated[str, typer.Option(metavar="N", help="Lists shown in a run; the thesis: 5e4.")] = "1e4",
@@ -76,11 +84,13 @@ def diversify(
         print(f"{ratings.name} has {known} topics: all are taken, not {n_topics}", file=sys.stderr)
         n_topics = known
     with refusing():
-        problems = hybrid_problems(ratings, trade_off=wanted, n_topics=n_topics, n_users=n_users, seed=scale.seed)
+        problems = hybrid_problems(
+            ratings, trade_off=wanted, n_topics=n_topics, n_users=n_users, seed=scale.seed, scaled=scaled
+        )
     if len(problems) < n_users:
         print(f"{ratings.name} has {len(problems)} users to simulate, not {n_users}", file=sys.stderr)
     players = make_feature_policies(policies, problems[0], n_positions, scale.horizon)
-    name = f"{ratings.name}, λ = {wanted:g}"
+    name = f"{ratings.name}, λ = {wanted:g}{'' if scaled else ', features without singular values'}"
     compare(
         players,
         problems,

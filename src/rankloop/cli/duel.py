@@ -49,3 +49,6 @@ def duel(
     players = make_policies(",".join(default_policies()) if policies is None else policies, problem.n_arms)
     title = f"{problem.name}: {problem.n_arms} rankers, {scale.horizon:,} duels a run"
     compare(players, problem, scale, out, title, problem="matrix", pictures={"regret.png": {}})
+    merging = [name for name in ("MergeDTS", "MergeRUCB") if any(type(each).__name__ == name for each in players)]
+    if merging and not problem.assumptions.met:
+        print(f"Theory: no bound of {' and '.join(merging)} holds here, since {problem.assumptions.failure}")

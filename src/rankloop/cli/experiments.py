@@ -34,7 +34,8 @@ def experiments() -> None:
         amounts = [amount_in_short(experiment.amounts[scale]) for scale in SCALES]
         table.add_row(*map(escape, (experiment.name, experiment.section, experiment.title, *amounts)))
     console().print(table)
-    print("A scale is steps × runs (× queries or users). Run some with: rankloop reproduce NAME… --scale smoke")
+    print("A scale is steps × runs (× queries or users); * where some policies have amounts of their own.")
+    print("Run some with: rankloop reproduce NAME… --scale smoke")
 
 
 def amount_in_short(amount: Amount) -> str:
@@ -43,8 +44,11 @@ def amount_in_short(amount: Amount) -> str:
     >>> from rankloop.experiments import Amount
     >>> amount_in_short(Amount(10**8, 50)), amount_in_short(Amount(100_000, 10, 100))
     ('100M × 50', '100k × 10 × 100')
+    >>> amount_in_short(Amount(10**8, 50, others={"*: DTS": Amount(10**7, 6)}))
+    '100M × 50*'
     """
     from rankloop.simulation.panels import short_tick
 
     parts = [short_tick(amount.horizon), f"{amount.runs:,}"]
-    return " × ".join(parts if amount.problems is None else [*parts, f"{amount.problems:,}"])
+    short = " × ".join(parts if amount.problems is None else [*parts, f"{amount.problems:,}"])
+    return f"{short}*" if amount.others else short

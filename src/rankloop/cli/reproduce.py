@@ -16,7 +16,7 @@ from rankloop.cli.arguments import whole
 from rankloop.cli.errors import Refused, refusing, suggestion
 
 if TYPE_CHECKING:
-    from rankloop.experiments import Experiment, Outcome
+    from rankloop.experiments import Amount, Experiment, Outcome
     from rankloop.experiments.declare import Scale
     from rankloop.report.reproduction import Report
 
@@ -97,7 +97,11 @@ def _chosen(names: Sequence[str]) -> list[Experiment]:
 def _with_runs(chosen: Sequence[Experiment], scale: Scale, runs: int | None) -> list[Experiment]:
     if runs is None:
         return list(chosen)
-    return [replace(each, amounts={**each.amounts, scale: each.amounts[scale]._replace(runs=runs)}) for each in chosen]
+
+    def with_runs(amount: Amount) -> Amount:
+        return amount._replace(runs=runs, others={name: with_runs(each) for name, each in amount.others.items()})
+
+    return [replace(each, amounts={**each.amounts, scale: with_runs(each.amounts[scale])}) for each in chosen]
 
 
 def _players(paths: Sequence[str]) -> list[tuple[str, str]]:

@@ -81,8 +81,9 @@ def hybrid_problems(
         Of the split.
     scaled
         Whether singular vectors are multiplied by their singular values before each item's features are scaled to
-        length 1, which gives the first ones more weight. Items that nobody in the first half found attractive have
-        features 0.
+        length 1, which gives the first ones more weight. That is our choice: the thesis only says that it takes the
+        features from the decomposition and its 10 largest singular values. Without, features are the vectors alone.
+        Items that nobody in the first half found attractive have features 0.
 
     Examples
     --------

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.environments.assumptions import Assumptions, check_assumptions
 from rankloop.kernels import regret, respond, step, uniform
 from rankloop.storage import replacing
 
@@ -58,6 +59,8 @@ class PreferenceMatrix:
     array([2. , 1.6, 0.9])
     >>> round(problem.regret(1, 2), 3)
     0.25
+    >>> problem.assumptions.met  # those of the theorem on MergeDTS
+    True
     """
 
     def __init__(self, preferences: npt.ArrayLike, *, name: str = "matrix") -> None:
@@ -113,6 +116,17 @@ class PreferenceMatrix:
         """The smallest |p_ij - 1/2| of two arms that can be told apart."""
         gaps = np.abs(self.preferences - 0.5)
         return float(gaps[gaps > 0].min()) if (gaps > 0).any() else 0.0
+
+    @cached_property
+    def assumptions(self) -> Assumptions:
+        """What the theorem on MergeDTS asks for: a Condorcet winner, and assumptions 2.1 and 2.2 of the thesis.
+
+        >>> print(PreferenceMatrix([[0.5, 0.6, 0.6], [0.4, 0.5, 0.5], [0.4, 0.5, 0.5]]).assumptions)
+        Condorcet winner: met, ranker 0 beats every other
+        assumption 2.1: met, any two rankers differ, unless both are uninformative
+        assumption 2.2: not met, 2 of 3 rankers are uninformative, more than a third: 1; 2
+        """
+        return check_assumptions(self.preferences)
 
     @cached_property
     def losses(self) -> Floats:

@@ -18,14 +18,14 @@ from rankloop.environments import (
     PositionBasedModel,
     PreferenceMatrix,
 )
-from rankloop.experiments.declare import Outcome
+from rankloop.experiments.declare import Outcome, met_by
 from rankloop.simulation import Result
 
 Floats = npt.NDArray[np.float64]
 
 NOTES = {
-    2: "upper bounds for MergeDTS where alpha is above 1/2, as the theorem asks; for RMED1 the lower bound of all "
-    "policies, which holds as the number of steps grows",
+    2: "upper bounds for MergeDTS where alpha is above 1/2 and the matrix meets assumptions 2.1 and 2.2, as the "
+    "theorem asks; for RMED1 the lower bound of all policies, which holds as the number of steps grows",
     3: "BubbleRank's upper bound, mean over the queries",
     4: "upper bounds for epsilon = 0.6, since the theorems exclude the 0.5 that is played",
     5: "the upper bound of the theorem, which is for a larger gamma and for scaled regret, and so no bound for what is "
@@ -45,7 +45,8 @@ def bounds(outcome: Outcome) -> dict[tuple[str, str], Floats]:
             bound = BOUNDS.get(player.label)
             if result is None or bound is None:
                 continue
-            problems = panel.environment if isinstance(panel.environment, list) else [panel.environment]
+            met = met_by(panel.environment, outcome.amount_of(panel.name, player.label))
+            problems = met if isinstance(met, list) else [met]
             try:
                 each = [bound(np.maximum(result.steps, 2), result, problem) for problem in problems]
             except ValueError:  # the theorem asks for what this problem does not have, such as a gap between items
@@ -58,7 +59,7 @@ def bounds(outcome: Outcome) -> dict[tuple[str, str], Floats]:
 
 def _merge_dts(steps: npt.NDArray[np.int64], result: Result, problem: Any) -> Floats | None:
     parameters = result.setting["parameters"]
-    if not isinstance(problem, PreferenceMatrix) or parameters["alpha"] <= 0.5 or problem.condorcet_winner is None:
+    if not isinstance(problem, PreferenceMatrix) or parameters["alpha"] <= 0.5 or not problem.assumptions.met:
         return None
     return theory.merge_dts_expected_bound(
         steps,

@@ -61,7 +61,7 @@ REGRET = Experiment(
     panels=_average,
     amounts={
         "smoke": Amount(horizon=10**5, runs=1, problems=10),
-        "laptop": Amount(horizon=10**5, runs=5, problems=40),
+        "laptop": Amount(horizon=10**5, runs=10, problems=100),
         "paper": Amount(horizon=10**5, runs=10, problems=100),
     },
     log=False,
@@ -76,8 +76,8 @@ SINGLE = Experiment(
     panels=_single,
     amounts={
         "smoke": Amount(horizon=10**5, runs=3),
-        "laptop": Amount(horizon=10**5, runs=10),
-        "paper": Amount(horizon=10**5, runs=10),
+        "laptop": Amount(horizon=10**5, runs=20),
+        "paper": Amount(horizon=10**5, runs=20),
     },
     log=False,
 )

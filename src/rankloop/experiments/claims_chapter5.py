@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from rankloop.experiments.comparisons import Comparison, Read, judged_by, less, log_ratio, measured
+from rankloop.experiments.comparisons import Comparison, compared, less, log_ratio, measured
 from rankloop.experiments.declare import Claim, Outcome
-from rankloop.experiments.readings import studied_values
+from rankloop.experiments.judging import judged_by
+from rankloop.experiments.readings import Read, studied_values
 from rankloop.experiments.statistics import Evidence, Floats
 
 _HYBRID = "CascadeHybrid"
@@ -27,18 +29,22 @@ _GROWN = 20_000
 def _along(text: str, players: Sequence[str], between: Callable[[float, float], float], *, rises: bool) -> Comparison:
     """That what is between two players' regret rises, or falls, along a line fitted to the studied parameter."""
 
-    def compare(outcome: Outcome) -> list[Evidence]:
+    def slope(outcome: Outcome, not_before: int) -> Evidence:
         x = studied_values(outcome)
         weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
         reads = [Read(panel.name, player) for player in players for panel in outcome.panels]
 
-        def slope(means: Floats) -> float:
+        def of(means: Floats) -> float:
             a, b = means[: len(x)], means[len(x) :]
             return float(weights @ [between(*pair) for pair in zip(a, b, strict=True)])
 
         what = f"slope in {outcome.experiment.parameter} of {text}"
         more_than, less_than = (0.0, None) if rises else (None, 0.0)
-        return measured(what, reads, slope, more_than=more_than, less_than=less_than)(outcome)
+        [one] = measured(what, reads, of, more_than=more_than, less_than=less_than)(outcome, not_before)
+        return one
+
+    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
+        return [compared(text, [panel.name for panel in outcome.panels], partial(slope, outcome, not_before))]
 
     return compare
 
@@ -58,7 +64,7 @@ def _behind_by_little() -> list[Comparison]:
     ]
 
 
-def _at_either_end(outcome: Outcome) -> list[Evidence]:
+def _at_either_end(outcome: Outcome, not_before: int) -> list[Evidence]:
     """With few topics the Full twins are alike, with many CascadeLinUCBFull has less regret."""
     few, many = outcome.panels[0].name, outcome.panels[-1].name
     alike = measured(
@@ -69,7 +75,8 @@ def _at_either_end(outcome: Outcome) -> list[Evidence]:
         less_than=1.25,
         ratio=True,
     )
-    return [*less("CascadeLinUCBFull", ["CascadeLSBFull"], panels=[many])(outcome), *alike(outcome)]
+    ahead = less("CascadeLinUCBFull", ["CascadeLSBFull"], panels=[many])
+    return [*ahead(outcome, not_before), *alike(outcome, not_before)]
 
 
 def _of_both(dataset: str, title: str, *, times: float) -> tuple[Claim, ...]:
@@ -143,7 +150,8 @@ MOVIELENS = (
         "5.4.2",
         "On MovieLens, CascadeLinUCBFull has less regret than CascadeLSBFull where there are most topics, and about as "
         "much (a ratio from 0.8 to 1.25) where there are fewest.",
-        judged_by(_at_either_end, not_before=_GROWN),
+        judged_by(_at_either_end, not_before=_GROWN // 2),
+        changed="It waited for 20,000 steps; both know all features, so 10,000 tell as well.",
     ),
 )
 

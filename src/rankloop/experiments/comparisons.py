@@ -1,49 +1,52 @@
 """What claims are tested by: comparisons of an experiment's results, each giving evidence for or against.
 
-A comparison takes an outcome and returns evidence; `judged_by` makes a claim's test of several.
+A comparison takes an outcome, and a step before which the long run cannot be judged, and returns evidence: one piece
+for each case that it is about. What a case lacks (runs, steps, a panel) leaves that case undecided, with what it waits
+for, and no other.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.experiments.declare import Finding, Outcome
-from rankloop.experiments.readings import Undecidable, panel_named, sample, studied_values
-from rankloop.experiments.statistics import Evidence, Floats, above, below, rarer, verdict
+from rankloop.experiments.declare import Outcome
+from rankloop.experiments.readings import (
+    SETTLING,
+    TOLD_THE_HORIZON,
+    Read,
+    Undecidable,
+    common_steps,
+    curve,
+    last_step,
+    n_problems,
+    paired,
+    panel_named,
+    projected,
+    sample,
+    studied_values,
+)
+from rankloop.experiments.statistics import (
+    Evidence,
+    Floats,
+    Published,
+    Sample,
+    counting,
+    jackknife,
+    matching,
+    number,
+    rarer,
+    within,
+)
 
-Comparison = Callable[[Outcome], list[Evidence]]
+Comparison = Callable[[Outcome, int], list[Evidence]]
 
-
-def judged_by(*comparisons: Comparison, not_before: int = 0) -> Callable[[Outcome], Finding]:
-    """The test of a claim that makes these comparisons, all of them.
-
-    Of the long run a short experiment says nothing, so with a horizon below `not_before` the claim is undecided.
-    """
-
-    def test(outcome: Outcome) -> Finding:
-        try:
-            if not outcome.panels:
-                raise Undecidable("there are no results at all")
-            found = [evidence for comparison in comparisons for evidence in comparison(outcome)]
-        except Undecidable as reason:
-            return Finding("undecided", math.nan, math.nan, str(reason))
-        said, decisive = verdict(found)
-        text = decisive.text
-        if len(found) > 1:
-            text += f" ({'worst' if said == 'fails' else 'weakest'} of {len(found)} comparisons)"
-        real = {panel_named(outcome, name).source.real for evidence in found for name in evidence.panels}
-        if False in real:
-            text += "; partly on stand-ins" if True in real else "; on stand-ins"
-        if outcome.amount.horizon < not_before:
-            said, text = "undecided", f"{text}; too early to judge before step {not_before:,}"
-        return Finding(said, decisive.effect, decisive.error, text)
-
-    return test
+ENOUGH = 2.6
+"""Standard errors between effect and bound that decide most comparisons."""
 
 
 def log_ratio(over: float, under: float) -> float:
@@ -51,20 +54,16 @@ def log_ratio(over: float, under: float) -> float:
     return math.log(over / under) if over > 0 and under > 0 else math.nan
 
 
-def _positive(samples: Iterable[Floats], what: str) -> None:
-    """Ratios need means above 0, of all rows but any one too."""
-    for values in samples:
-        if not (values >= 0).all() or np.count_nonzero(values) < 2:
-            raise Undecidable(f"{what} is 0, so there is no ratio")
-
-
-class Read(NamedTuple):
-    """Where a sample is read."""
-
-    panel: str
-    player: str
-    at: float = 1.0
-    record: str = "regret"
+def compared(
+    text: str,
+    panels: Sequence[str],
+    make: Callable[[], Evidence],
+) -> Evidence:
+    """The evidence that is made, or that there is none, and why."""
+    try:
+        return make()
+    except Undecidable as reason:
+        return Evidence(text, math.nan, math.nan, 1.0, 1.0, tuple(panels), waits=str(reason))
 
 
 def measured(
@@ -75,20 +74,107 @@ def measured(
     more_than: float | None = None,
     less_than: float | None = None,
     ratio: bool = False,
+    at: int | None = None,
+    grows_on: Sequence[int] = (),
 ) -> Comparison:
-    """That some statistic of the means of samples lies above one bound and below another."""
+    """That some statistic of the means of samples lies above one bound and below another.
 
-    def compare(outcome: Outcome) -> list[Evidence]:
-        samples = [sample(outcome, read.panel, read.player, read.record, read.at) for read in reads]
-        names = [read.panel for read in reads]
-        sides = ((above, more_than), (below, less_than))
-        return [
-            side(text, statistic, samples, bound, panels=names, ratio=ratio)
-            for side, bound in sides
-            if bound is not None
-        ]
+    It is made at the step `at`, or else at the last that all players have. Where some were not run to `at`, it is shown
+    for the last step that all have, and undecided. `grows_on` are the reads of which more can only speak for the claim,
+    since regret never falls: what these have at an earlier step is enough for the comparison to hold, not to fail.
+    """
+    names = list(dict.fromkeys(read.panel for read in reads))
+
+    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
+        def make() -> Evidence:
+            samples, step, early, bounded = samples_of(outcome, reads, at, not_before, grows_on)
+            _positive(samples, text, ratio=ratio)
+            when = f"{text}, after {step:,} steps" if reads[0].record != "seconds" and names else text
+            one = within(when, statistic, samples, more_than=more_than, less_than=less_than, panels=names, ratio=ratio)
+            one = one._replace(waits=_more_runs(outcome, reads, one, (more_than, less_than), ratio=ratio))
+            if early:
+                return one._replace(chance_above=1.0, chance_below=1.0, waits=early)
+            return one._replace(chance_below=1.0, waits=bounded) if bounded else one
+
+        return [compared(text, names, make)]
 
     return compare
+
+
+def samples_of(
+    outcome: Outcome, reads: Sequence[Read], at: int | None, not_before: int = 0, grows_on: Sequence[int] = ()
+) -> tuple[list[Sample], int, str, str]:
+    """The samples, the step they are of, what is waited for if that is too early, and if some are only lower bounds."""
+    players = [(read.panel, read.player) for read in reads]
+    curves = [curve(outcome, *player) for player in players]
+    if any(len(result.finished) == n_problems(result) > 1 for result in curves):  # no runs to tell an error from
+        reads = [read._replace(sampled=True) for read in reads]
+    early = bounded = ""
+    if reads[0].record == "seconds":  # measured over whole runs, of whatever length
+        short = [
+            player
+            for player, result in zip(players, curves, strict=True)
+            if player[1] in SETTLING and result.steps[-1] < not_before
+        ]
+        if short:
+            early = _later(outcome, short, not_before)
+        step, steps = 0, [int(result.steps[-1]) for result in curves]
+    else:
+        wanted = not_before if at is None else at
+        ends = [last_step(result, player[1]) for result, player in zip(curves, players, strict=True)]
+        short = [player for player, end in zip(players, ends, strict=True) if end < wanted]
+        can_wait = {players[k] for k in grows_on if players[k][1] not in TOLD_THE_HORIZON}
+        others = [player for player in players if player not in short]
+        if short and others and set(short) <= can_wait:
+            step, bounded = common_steps(outcome, others)[-1] if at is None else at, _later(outcome, short, wanted)
+            steps = [min(_step(read, step), int(result.steps[-1])) for read, result in zip(reads, curves, strict=True)]
+        else:
+            early = _later(outcome, short, wanted) if short else ""
+            step = common_steps(outcome, players)[-1] if at is None or short else at
+            steps = [_step(read, step) for read in reads]
+    samples = paired([sample(outcome, read, when) for read, when in zip(reads, steps, strict=True)])
+    return samples, step, early, bounded
+
+
+def _step(read: Read, end: int) -> int:
+    return read.at if isinstance(read.at, int) else round(read.at * end)
+
+
+def _later(outcome: Outcome, players: Sequence[tuple[str, str]], step: int) -> str:
+    who = ", ".join(dict.fromkeys(f"{player} in {panel}" for panel, player in players))
+    return f"step {step:,} of {who} ({projected(outcome, players, step)})"
+
+
+def _more_runs(
+    outcome: Outcome, reads: Sequence[Read], one: Evidence, bounds: Iterable[float | None], *, ratio: bool
+) -> str:
+    """How many more runs would decide, were the effect what it seems."""
+    effect, error = (
+        (math.log(one.effect), one.error / one.effect) if ratio and one.effect > 0 else (one.effect, one.error)
+    )
+    away = min(
+        (abs(effect - (math.log(bound) if ratio else bound)) for bound in bounds if bound is not None), default=0
+    )
+    times = (ENOUGH * error / away) ** 2 if away > 0 else math.inf
+    if not math.isfinite(times) or times > 1000:
+        return "an effect further from its bound: more than 1,000 times as many runs would not decide"
+    curves = [(read.panel, read.player) for read in reads]
+    times = max(times, 1.5)
+    users = any(curve(outcome, *player).setting.get("hybrid") for player in curves)
+    return (
+        f"about {number(times)} times as many {'users' if users else 'runs'} ({projected(outcome, curves, 0, times)})"
+    )
+
+
+def _positive(samples: Iterable[Sample], what: str, *, ratio: bool) -> None:
+    """Ratios need means above 0, of all columns but any one too."""
+    for one in samples if ratio else ():
+        if not (one.values >= 0).all() or np.count_nonzero(one.values) < 2:
+            raise Undecidable(f"{what} has no ratio, since one is 0")
+
+
+def _panels(panels: Sequence[str] | None, outcome: Outcome) -> list[str]:
+    return list(panels or [panel.name for panel in outcome.panels])
 
 
 def less(
@@ -97,20 +183,28 @@ def less(
     *,
     panels: Sequence[str] | None = None,
     record: str = "regret",
-    at: float = 1.0,
+    at: int | None = None,
     times: float = 1.0,
+    at_most: float | None = None,
 ) -> Comparison:
-    """That one player has less than others, `times` less: their ratio is above `times`."""
+    """That one player has less than others, `times` less: their ratio is above `times`, and below `at_most`."""
 
-    def compare(outcome: Outcome) -> list[Evidence]:
-        found = []
-        for panel in panels or [panel.name for panel in outcome.panels]:
-            for b in than:
-                samples = [sample(outcome, panel, player, record, at) for player in (a, b)]
-                _positive(samples, f"{record} of {a} or {b} in {panel}")
-                text = f"{panel}: {record} of {b} over that of {a}"
-                found.append(above(text, lambda m: log_ratio(m[1], m[0]), samples, times, panels=[panel], ratio=True))
-        return found
+    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
+        return [
+            evidence
+            for panel in _panels(panels, outcome)
+            for b in than
+            for evidence in measured(
+                f"{panel}: {record} of {b} over that of {a}",
+                [Read(panel, a, record=record), Read(panel, b, record=record)],
+                lambda m: log_ratio(m[1], m[0]),
+                more_than=times,
+                less_than=at_most,
+                ratio=True,
+                at=at,
+                grows_on=[1] if record == "regret" and at_most is None else [],
+            )(outcome, not_before)
+        ]
 
     return compare
 
@@ -121,41 +215,57 @@ def differs(
     *,
     panels: Sequence[str] | None = None,
     record: str,
-    at: float = 1.0,
+    at: int | None = None,
     more_than: float | None = None,
     less_than: float | None = None,
 ) -> Comparison:
     """That a's mean minus b's lies above one bound and below another."""
 
-    def compare(outcome: Outcome) -> list[Evidence]:
-        found = []
-        for panel in panels or [panel.name for panel in outcome.panels]:
-            samples = [sample(outcome, panel, player, record, at) for player in (a, b)]
-            text = f"{panel}: {record} of {a} minus that of {b}"
-            if more_than is not None:
-                found.append(above(text, lambda m: m[0] - m[1], samples, more_than, panels=[panel]))
-            if less_than is not None:
-                found.append(below(text, lambda m: m[0] - m[1], samples, less_than, panels=[panel]))
-        return found
+    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
+        return [
+            evidence
+            for panel in _panels(panels, outcome)
+            for evidence in measured(
+                f"{panel}: {record} of {a} minus that of {b}",
+                [Read(panel, player, record=record) for player in (a, b)],
+                lambda m: float(m[0] - m[1]),
+                more_than=more_than,
+                less_than=less_than,
+                at=at,
+            )(outcome, not_before)
+        ]
 
     return compare
 
 
 def exceeds(
-    player: str, bound: float, *, record: str, panels: Sequence[str] | None = None, at: float = 1.0
+    player: str, bound: float, *, record: str, panels: Sequence[str] | None = None, at: int | None = None
 ) -> Comparison:
     """That a player's mean is above a bound."""
 
-    def compare(outcome: Outcome) -> list[Evidence]:
-        names = panels or [panel.name for panel in outcome.panels]
-        step = "" if at == 1.0 else f" after {at:,} steps"
+    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
         return [
-            above(f"{name}: {record} of {player}{step}", lambda m: m[0], [sample(outcome, name, player, record, at)],
-                  bound, panels=[name])
-            for name in names
-        ]  # fmt: skip
+            evidence
+            for panel in _panels(panels, outcome)
+            for evidence in measured(
+                f"{panel}: {record} of {player}",
+                [Read(panel, player, record=record)],
+                lambda m: float(m[0]),
+                more_than=bound,
+                at=at,
+            )(outcome, not_before)
+        ]
 
     return compare
+
+
+def _grown(outcome: Outcome, players: Sequence[tuple[str, str]], since: float) -> tuple[int, int]:
+    """Two steps that all players have: the last, and the last before a share of it."""
+    steps = common_steps(outcome, players)
+    before = [step for step in steps if step <= since * steps[-1]]
+    if not before:
+        raise Undecidable(f"nothing was recorded within the first {since:.0%} of {steps[-1]:,} steps")
+    return before[-1], steps[-1]
 
 
 def grows(
@@ -169,21 +279,28 @@ def grows(
 ) -> Comparison:
     """How fast something grows: the slope of its logarithm in that of time, 1 if linear, 1/2 if a square root."""
 
-    def compare(outcome: Outcome) -> list[Evidence]:
-        found = []
-        scale = 1 / math.log(1 / since)
-        for panel in panels or [panel.name for panel in outcome.panels]:
-            for player in players:
-                samples = [sample(outcome, panel, player, record, at) for at in (since, 1.0)]
-                _positive(samples, f"{record} of {player} in {panel}")
-                text = f"{panel}: growth exponent of {player}'s {record}"
-                if faster_than is not None:
-                    found.append(above(text, lambda m: scale * log_ratio(m[1], m[0]), samples, faster_than,
-                                       panels=[panel]))  # fmt: skip
-                if slower_than is not None:
-                    found.append(below(text, lambda m: scale * log_ratio(m[1], m[0]), samples, slower_than,
-                                       panels=[panel]))  # fmt: skip
-        return found
+    def exponent(outcome: Outcome, not_before: int, panel: str, player: str) -> Evidence:
+        first, last = _grown(outcome, [(panel, player)], since)
+        scale = 1 / math.log(last / first)
+        [one] = measured(
+            f"{panel}: growth exponent of {player}'s {record} from step {first:,}",
+            [Read(panel, player, at=first, record=record), Read(panel, player, at=last, record=record)],
+            lambda m: scale * log_ratio(m[1], m[0]),
+            more_than=faster_than,
+            less_than=slower_than,
+        )(outcome, not_before)
+        return one
+
+    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
+        return [
+            compared(
+                f"{panel}: growth of {player}'s {record}",
+                [panel],
+                partial(exponent, outcome, not_before, panel, player),
+            )
+            for panel in _panels(panels, outcome)
+            for player in players
+        ]
 
     return compare
 
@@ -191,19 +308,27 @@ def grows(
 def outgrows(a: str, others: Sequence[str], *, panels: Sequence[str] | None = None, since: float = 0.1) -> Comparison:
     """That the regret of one player grows at a higher order than that of others."""
 
-    def compare(outcome: Outcome) -> list[Evidence]:
-        found = []
-        scale = 1 / math.log(1 / since)
-        for panel in panels or [panel.name for panel in outcome.panels]:
-            for b in others:
-                samples = [sample(outcome, panel, player, at=at) for player in (a, b) for at in (since, 1.0)]
-                _positive(samples, f"regret of {a} or {b} in {panel}")
-                text = f"{panel}: growth exponent of {a} minus that of {b}"
-                found.append(
-                    above(text, lambda m: scale * (log_ratio(m[1], m[0]) - log_ratio(m[3], m[2])), samples, 0.0,
-                          panels=[panel])
-                )  # fmt: skip
-        return found
+    def exponents(outcome: Outcome, not_before: int, panel: str, b: str) -> Evidence:
+        first, last = _grown(outcome, [(panel, a), (panel, b)], since)
+        scale = 1 / math.log(last / first)
+        [one] = measured(
+            f"{panel}: growth exponent of {a} minus that of {b}, from step {first:,}",
+            [Read(panel, player, at=step) for player in (a, b) for step in (first, last)],
+            lambda m: scale * (log_ratio(m[1], m[0]) - log_ratio(m[3], m[2])),
+            more_than=0.0,
+        )(outcome, not_before)
+        return one
+
+    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
+        return [
+            compared(
+                f"{panel}: growth of {a} against that of {b}",
+                [panel],
+                partial(exponents, outcome, not_before, panel, b),
+            )
+            for panel in _panels(panels, outcome)
+            for b in others
+        ]
 
     return compare
 
@@ -213,22 +338,26 @@ def late_share(
     *,
     panels: Sequence[str],
     since: float = 0.5,
+    at: int | None = None,
     more_than: float | None = None,
     less_than: float | None = None,
 ) -> Comparison:
-    """How much of all regret falls into the time after a share of the horizon."""
+    """How much of all regret falls into the time after a step, or a share of the time."""
 
-    def compare(outcome: Outcome) -> list[Evidence]:
-        found = []
-        for panel in panels:
-            samples = [sample(outcome, panel, player, at=at) for at in (since, 1.0)]
-            _positive(samples[1:], f"regret of {player} in {panel}")
-            text = f"{panel}: share of {player}'s regret after {since:.0%} of the steps"
-            if more_than is not None:
-                found.append(above(text, lambda m: 1 - m[0] / m[1], samples, more_than, panels=[panel]))
-            if less_than is not None:
-                found.append(below(text, lambda m: 1 - m[0] / m[1], samples, less_than, panels=[panel]))
-        return found
+    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
+        when = f"{since:.0%} of the steps" if isinstance(since, float) else f"step {since:,}"
+        return [
+            evidence
+            for panel in panels
+            for evidence in measured(
+                f"{panel}: share of {player}'s regret after {when}",
+                [Read(panel, player, at=since), Read(panel, player)],
+                lambda m: float(1 - m[0] / m[1]) if m[1] > 0 else math.nan,
+                more_than=more_than,
+                less_than=less_than,
+                at=at,
+            )(outcome, not_before)
+        ]
 
     return compare
 
@@ -244,16 +373,20 @@ def scales(
 ) -> Comparison:
     """Which power of the number of rankers something follows, from one panel to a larger one."""
 
-    def compare(outcome: Outcome) -> list[Evidence]:
+    def power(outcome: Outcome, not_before: int) -> Evidence:
         sizes = [panel_named(outcome, name).environment.n_arms for name in (small, large)]
-        reads = [Read(name, player, record=record) for name in (small, large)]
-        return measured(
+        [one] = measured(
             f"power of the number of rankers that {record} of {player} follow, {sizes[0]} to {sizes[1]}",
-            reads,
+            [Read(name, player, record=record) for name in (small, large)],
             lambda m: log_ratio(m[1], m[0]) / math.log(sizes[1] / sizes[0]),
             more_than=more_than,
             less_than=less_than,
-        )(outcome)
+        )(outcome, not_before)
+        return one
+
+    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
+        text = f"{record} of {player} by the number of rankers"
+        return [compared(text, [small, large], lambda: power(outcome, not_before))]
 
     return compare
 
@@ -261,28 +394,122 @@ def scales(
 def never(player: str, record: str, *, panels: Sequence[str] | None = None) -> Comparison:
     """That something has not happened in a single run: one is enough to refute it."""
 
-    def compare(outcome: Outcome) -> list[Evidence]:
-        found = []
-        for panel in panels or [panel.name for panel in outcome.panels]:
-            counted = sample(outcome, panel, player, record)
-            clean = not counted.any()
-            text = f"{panel}: {record} of {player}: {counted.mean():,.3g} a run, claimed none"
-            error = float(counted.std(ddof=1)) / math.sqrt(len(counted))
-            chances = (0.0, 1.0) if clean else (1.0, 0.0)
-            found.append(Evidence(text, float(counted.mean()), error, *chances, (panel,)))
-        return found
+    def counted(outcome: Outcome, not_before: int, panel: str) -> Evidence:
+        samples, step, early, _ = samples_of(outcome, [Read(panel, player, record=record)], None, not_before)
+        effect, error, _ = jackknife(lambda m: float(m[0]), samples)
+        happened = bool(samples[0].values.any())
+        chances = (1.0, 0.0) if happened else (1.0, 1.0) if early else (0.0, 1.0)
+        text = f"{panel}: {record} of {player} per run, after {step:,} steps"
+        return Evidence(text, effect, error, *chances, (panel,), "none", early)
+
+    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
+        return [
+            compared(
+                f"{panel}: {record} of {player}",
+                [panel],
+                partial(counted, outcome, not_before, panel),
+            )
+            for panel in _panels(panels, outcome)
+        ]
 
     return compare
 
 
-def seldom(player: str, bound: float, *, panel: str, record: str = "failures") -> Comparison:
-    """That something happens in a smaller share of runs than the bound."""
+def happens(
+    player: str, *, panel: str, less_than: float | None = None, more_than: float | None = None, record: str = "failures"
+) -> Comparison:
+    """That something happens in a smaller, or a larger, share of runs than the bound."""
+    bound = less_than if more_than is None else more_than
+    if bound is None:
+        raise ValueError("happens needs less_than or more_than")
 
-    def compare(outcome: Outcome) -> list[Evidence]:
-        happened = sample(outcome, panel, player, record)
-        return [rarer(f"{panel}: {record} of {player}", happened, bound, panels=[panel])]
+    def share(outcome: Outcome, not_before: int) -> Evidence:
+        [found], _, early, _ = samples_of(outcome, [Read(panel, player, record=record)], None, not_before)
+        one = rarer(f"{panel}: {record} of {player}", found.values, bound, panels=[panel], often=more_than is not None)
+        one = one._replace(waits="more runs, since the share is too near the bound")
+        return one._replace(chance_above=1.0, chance_below=1.0, waits=early) if early else one
+
+    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
+        return [compared(f"{panel}: {record} of {player}", [panel], lambda: share(outcome, not_before))]
 
     return compare
+
+
+def happens_as_often(
+    player: str,
+    published: tuple[int, int],
+    *,
+    panel: str,
+    margin: float,
+    record: str = "failures",
+    exactly: float | None = None,
+) -> Comparison:
+    """That something happens in as many runs as published: so many of so many, within the errors of both.
+
+    `exactly` counts the runs whose record is that number at their end.
+    """
+    what = f"{record} of {player}" if exactly is None else f"{player} ends with {record} = {exactly:g}"
+
+    def share(outcome: Outcome, not_before: int) -> Evidence:
+        [found], _, early, _ = samples_of(outcome, [Read(panel, player, record=record)], None, not_before)
+        happened = found.values if exactly is None else found.values == exactly
+        one = counting(f"{panel}: {what}", int(happened.sum()), happened.size, published, margin, panels=[panel])
+        one = one._replace(waits="more runs")
+        return one._replace(chance_above=1.0, chance_below=1.0, waits=early) if early else one
+
+    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
+        return [compared(f"{panel}: {what}", [panel], lambda: share(outcome, not_before))]
+
+    return compare
+
+
+def matches(
+    text: str,
+    reads: Sequence[Read],
+    published: Published,
+    *,
+    margin: float,
+    statistic: Callable[[Floats], float] = lambda means: float(means[0]),
+    at: int | None = None,
+    queries: int = 0,
+    ratio: bool = False,
+) -> Comparison:
+    """That a statistic of ours is a published number, within its error and ours; see `statistics.matching`.
+
+    `queries` says of how many other queries the published number is the mean. Ours are then a sample too, and its error
+    is taken to be what our spread from query to query makes of so many, where that is more than was published.
+    """
+    names = list(dict.fromkeys(read.panel for read in reads))
+
+    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
+        def make() -> Evidence:
+            wanted = [read._replace(sampled=True) for read in reads] if queries else reads
+            samples, _, early, _ = samples_of(outcome, wanted, at, not_before)
+            _positive(samples, text, ratio=ratio)
+            found = jackknife(statistic, samples)
+            theirs = published
+            if queries:
+                spread = found.error * math.sqrt(samples[0].values.shape[1] / queries)
+                theirs = published._replace(error=max(published.error, spread), text=published.text or str(published))
+            one = matching(text, found, theirs, margin, panels=names, ratio=ratio)
+            if early:
+                return one._replace(chance_above=1.0, chance_below=1.0, waits=early)
+            return one._replace(waits="more queries than there are here" if queries else "more runs")
+
+        return [compared(text, names, make)]
+
+    return compare
+
+
+def _along_values(
+    outcome: Outcome, not_before: int, player: str, text: str, slope: Callable[[Floats], float], **bounds: float | None
+) -> Evidence:
+    """A statistic of one player's means in all panels of a study; `bounds` as `measured` takes them."""
+    reads = [Read(panel.name, player) for panel in outcome.panels]
+    [one] = measured(text, reads, slope, more_than=bounds.get("more_than"), less_than=bounds.get("less_than"))(
+        outcome, not_before
+    )
+    return one
 
 
 def trend(player: str, *, rises: bool, record: str = "regret") -> Comparison:
@@ -291,21 +518,27 @@ def trend(player: str, *, rises: bool, record: str = "regret") -> Comparison:
     The effect is the slope: for regret the power of the parameter that it follows.
     """
 
-    def compare(outcome: Outcome) -> list[Evidence]:
+    def slope(outcome: Outcome, not_before: int) -> Evidence:
         x = np.log(studied_values(outcome))
         weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
-        names = [panel.name for panel in outcome.panels]
-        samples = [sample(outcome, name, player, record) for name in names]
         counts = record == "failures"
-        if not counts:
-            _positive(samples, f"{record} of {player}")
 
-        def slope(means: Floats) -> float:
-            return float(weights @ (means if counts else np.log(means)))
+        def of(means: Floats) -> float:
+            return float(weights @ (means if counts else np.log(means))) if counts or (means > 0).all() else math.nan
 
-        what = "share of" if counts else "log of"
-        text = f"slope of the {what} {record} of {player} in the log of {outcome.experiment.parameter}"
-        return [(above if rises else below)(text, slope, samples, 0.0, panels=names)]
+        [one] = measured(
+            f"slope of the {'share of' if counts else 'log of'} {record} of {player} in the log of "
+            f"{outcome.experiment.parameter}",
+            [Read(panel.name, player, record=record) for panel in outcome.panels],
+            of,
+            more_than=0.0 if rises else None,
+            less_than=None if rises else 0.0,
+        )(outcome, not_before)
+        return one
+
+    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
+        names = [panel.name for panel in outcome.panels]
+        return [compared(f"{record} of {player} by the parameter", names, lambda: slope(outcome, not_before))]
 
     return compare
 
@@ -316,26 +549,32 @@ def straight(player: str, *, bend: float) -> Comparison:
     The bend is how far a parabola through the means is from its chord in the middle, as a share of its rise.
     """
 
-    def compare(outcome: Outcome) -> list[Evidence]:
+    def line(outcome: Outcome, not_before: int, *, bent: bool) -> Evidence:
         x = studied_values(outcome)
         width = float(x.max() - x.min())
         fit = np.linalg.pinv(np.vander((x - x.min()) / width, 3))  # coefficients of z², z and 1, z from 0 to 1
-        names = [panel.name for panel in outcome.panels]
-        samples = [sample(outcome, name, player) for name in names]
 
         def rise(means: Floats) -> float:
-            square, line, _ = fit @ means
-            return float((square + line) / means.mean())
+            square, slope, _ = fit @ means
+            return float((square + slope) / means.mean())
 
         def curved(means: Floats) -> float:
-            square, line, _ = fit @ means
-            return float(-0.25 * square / (square + line)) if square + line else math.nan
+            square, slope, _ = fit @ means
+            return float(-0.25 * square / (square + slope)) if square + slope else math.nan
 
         name = outcome.experiment.parameter
+        if bent:
+            text = f"bend of regret in {name}"
+            return _along_values(outcome, not_before, player, text, curved, more_than=-bend, less_than=bend)
+        return _along_values(
+            outcome, not_before, player, f"rise of regret over all {name}, in means", rise, more_than=0
+        )
+
+    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
+        names = [panel.name for panel in outcome.panels]
         return [
-            above(f"rise of regret over all {name}, in means", rise, samples, 0.0, panels=names),
-            above(f"bend of regret in {name}", curved, samples, -bend, panels=names),
-            below(f"bend of regret in {name}", curved, samples, bend, panels=names),
+            compared("rise of regret", names, lambda: line(outcome, not_before, bent=False)),
+            compared("bend of regret", names, lambda: line(outcome, not_before, bent=True)),
         ]
 
     return compare
@@ -344,17 +583,19 @@ def straight(player: str, *, bend: float) -> Comparison:
 def steps_by(player: str, *, at_least: float, at_most: float) -> Comparison:
     """That regret grows by about the same factor from each panel to the next."""
 
-    def compare(outcome: Outcome) -> list[Evidence]:
-        found = []
-        studied_values(outcome)
-        for first, second in pairwise(panel.name for panel in outcome.panels):
-            samples = [sample(outcome, name, player) for name in (first, second)]
-            _positive(samples, f"regret of {player}")
-            text = f"regret of {player} at {second} over that at {first}"
-            for test, bound in ((above, at_least), (below, at_most)):
-                found.append(
-                    test(text, lambda m: log_ratio(m[1], m[0]), samples, bound, panels=[first, second], ratio=True)
-                )
-        return found
+    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
+        names = [panel.name for panel in outcome.panels]
+        return [
+            evidence
+            for first, second in pairwise(names)
+            for evidence in measured(
+                f"regret of {player} at {second} over that at {first}",
+                [Read(first, player), Read(second, player)],
+                lambda m: log_ratio(m[1], m[0]),
+                more_than=at_least,
+                less_than=at_most,
+                ratio=True,
+            )(outcome, not_before)
+        ]
 
     return compare

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import product
@@ -26,11 +27,12 @@ from rankloop.experiments.ratings import MOVIELENS, RatedDataset
 
 USERS = ("perfect", "navigational", "informational")
 
-LOG_ODDS = {"perfect": 1.04, "navigational": 1.0, "informational": 0.47}
-"""What a stand-in multiplies the log-odds of a navigational user's preferences by.
+LOG_ODDS = {"perfect": 1.04, "navigational": 1.0, "informational": 1.37}
+"""What a stand-in multiplies the log-odds of a navigational user's preferences by: the slopes between the three
+matrices of MSLR-WEB30K that the thesis' author measured. By them the informational user's clicks say more, not less."""
 
-That of the perfect user is the slope between the two matrices of MSLR-WEB30K; that of the informational one was
-measured on 34 features of 53 queries (`measure_preferences`, 10,000 comparisons a pair; correlation 0.99)."""
+AUTHORS = ("2a0dc6cb6b7b2397", "b8efa80d0691959f", "f713887c71b6af1c")
+"""Digests of the preference matrices of MSLR-WEB30K that the thesis' author measured, by user."""
 
 N_STAND_INS = 100
 """Built-in queries: as many as the thesis takes of Yandex'."""
@@ -98,7 +100,10 @@ class Data:
         name = f"{dataset.name}-{user.capitalize()}"
         file = self._file(dataset, user)
         if file is not None:
-            return _named(PreferenceMatrix.read(file), name), Source(f"{dataset.name}, {user} user ({file.name})", True)
+            matrix = PreferenceMatrix.read(file)
+            return _named(matrix, name), Source(
+                f"{dataset.name}, {user} user ({_described(matrix, file, dataset)})", True
+            )
         factor = LOG_ODDS[user]
         base = self._file(dataset, "navigational")
         if base is not None:
@@ -121,7 +126,8 @@ class Data:
             matrix = PreferenceMatrix.read(base)
             chosen = two_copeland_winners(matrix, NON_CONDORCET)
             if chosen is not None:
-                text = f"{NON_CONDORCET} rankers of {base.name}, chosen to have two Copeland winners"
+                text = f"our choice of {NON_CONDORCET} rankers of {_described(matrix, base, MSLR)}"
+                text += ", with two Copeland winners as those of the thesis have"
                 return _named(matrix.relabelled(chosen), name), Source(text, True)
         text = f"stand-in: {NON_CONDORCET} made-up rankers with two Copeland winners"
         return _named(_without_condorcet_winner(NON_CONDORCET), name), Source(text, False)
@@ -177,6 +183,16 @@ class Data:
         """The first file of click models, by name."""
         files = [] if self.folder is None else sorted((self.folder / "click_models").glob("*.json"))
         return (files[0], read_query_models(files[0])) if files else None
+
+
+def _described(matrix: PreferenceMatrix, file: Path, dataset: Dataset) -> str:
+    """A file of preferences: its name, whether the thesis' author measured them, and how many rankers it lacks."""
+    text = file.name
+    if hashlib.blake2b(matrix.preferences.tobytes(), digest_size=8).hexdigest() in AUTHORS:
+        text = f"the author's own matrix, {text}"
+    if matrix.n_arms != dataset.n_rankers:
+        text += f"; it has {matrix.n_arms} of the {dataset.n_rankers} rankers"
+    return text
 
 
 def _named(matrix: PreferenceMatrix, name: str) -> PreferenceMatrix:

@@ -20,7 +20,7 @@ from rankloop.policies import Policy
 from rankloop.simulation import Result
 from rankloop.simulation.problems import Problem
 
-FORMAT = 1
+FORMAT = 2
 """Of the files and of what runs mean: one more makes every result computed anew."""
 
 

@@ -53,16 +53,33 @@ def _for_user(
 
 
 def logarithmic(horizon: int, number: int = 60) -> tuple[int, ...]:
-    """Steps evenly spread on a logarithmic scale; among them powers of ten, a tenth and half of the horizon."""
+    """Steps evenly spread on a logarithmic scale; among them 1, 2, 3 and 5 times powers of ten, a tenth and half."""
     spread = np.geomspace(1, horizon, number).round().astype(int).tolist()
-    return _within(horizon, [*spread, *(10**k for k in range(19)), horizon // 10, horizon // 2, horizon])
+    round_ones = (digit * 10**k for digit in (1, 2, 3, 5) for k in range(19))
+    return _sorted(horizon, [*spread, *round_ones, *_ends(horizon)])
 
 
 def even(horizon: int, number: int = 200) -> tuple[int, ...]:
     """Steps evenly spread over time, the ends of all tenths and their middles among them."""
     spread = [horizon * k // number for k in range(1, number + 1)]
-    return _within(horizon, [*spread, *(horizon * k // 20 for k in range(1, 21))])
+    return _sorted(horizon, [*spread, *(horizon * k // 20 for k in range(1, 21))])
 
 
-def _within(horizon: int, steps: Iterable[int]) -> tuple[int, ...]:
+def within(horizon: int, checkpoints: int | Sequence[int] | None) -> int | Sequence[int] | None:
+    """Checkpoints of a panel for a player with a horizon of its own: those up to there, and the ends.
+
+    >>> within(200, [10, 100, 1000]), within(1000, [10, 100, 1000])
+    ((10, 20, 100, 200), [10, 100, 1000])
+    """
+    if checkpoints is None or isinstance(checkpoints, int) or max(checkpoints) <= horizon:
+        return checkpoints
+    return _sorted(horizon, [*checkpoints, *_ends(horizon)])
+
+
+def _ends(horizon: int) -> tuple[int, int, int]:
+    """A tenth of the steps, half of them, and all."""
+    return horizon // 10, horizon // 2, horizon
+
+
+def _sorted(horizon: int, steps: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted({step for step in steps if 1 <= step <= horizon}))

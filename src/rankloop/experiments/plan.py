@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.experiments.declare import Amount, Experiment, Failure, Outcome, Panel, Scale
+from rankloop.experiments.declare import Amount, Experiment, Failure, Outcome, Panel, Scale, met_by
 from rankloop.experiments.fingerprint import definition
+from rankloop.experiments.parts import within
 from rankloop.experiments.players import join
 from rankloop.experiments.store import Store
 from rankloop.experiments.units import Errand, Stopped, explain
@@ -37,6 +38,8 @@ class Curve:
     panel: Panel
     label: str
     policy: Any
+    environment: Any
+    """The panel's, or as many of its queries or users as this player meets."""
     definition: str
     blank: Result
     """Its result before the first run."""
@@ -64,7 +67,7 @@ class Curve:
     def problem(self, unit: int) -> Problem:
         """What a unit plays."""
         if not self._problems:  # made when needed, since the policies of a hundred users can be large
-            self._problems = problems(self.policy, self.panel.environment, self.panel.top, None)
+            self._problems = problems(self.policy, self.environment, self.panel.top, None)
         return self._problems[unit % self.n_problems]
 
     def let_go(self) -> None:
@@ -161,7 +164,7 @@ def plan(
     made = Plan(experiment, scale)
     try:
         amount = experiment.amounts[scale]
-        made.panels, absent = join(experiment.panels(data, amount), players, amount.horizon)
+        made.panels, absent = join(experiment.panels(data, amount), players, amount)
     except Exception as error:
         made.refused.append(Failure("", "", -1, explain(error)))
         return made
@@ -172,18 +175,20 @@ def plan(
             try:
                 if any(curve.panel.name == panel.name and curve.label == player.label for curve in made.curves):
                     raise ValueError(f"{panel.name} has two players {player.label!r}")
-                made.curves.append(_curve(panel, player.label, player.policy, amount, seed, store))
+                part = amount.of(panel.name, player.label)
+                made.curves.append(_curve(panel, player.label, player.policy, part, seed, store))
             except Exception as error:
                 made.refused.append(Failure(panel.name, player.label, -1, explain(error)))
     return made
 
 
 def _curve(panel: Panel, label: str, policy: Any, amount: Amount, seed: int, store: Store) -> Curve:
-    found = problems(policy, panel.environment, panel.top, None)
-    blank = _blank(found, panel.environment, amount.horizon, seed, panel.checkpoints)
+    environment = met_by(panel.environment, amount)
+    found = problems(policy, environment, panel.top, None)
+    blank = _blank(found, environment, amount.horizon, seed, within(amount.horizon, panel.checkpoints))
     text = definition(found, blank)
     blank.setting["policy"] = label
-    curve = Curve(panel, label, policy, text, blank, len(found), amount.runs * len(found), kind(found[0]))
+    curve = Curve(panel, label, policy, environment, text, blank, len(found), amount.runs * len(found), kind(found[0]))
     runs = store.runs(text)
     curve.missing = [unit for unit in range(curve.n_units) if unit not in runs]
     known = [run.seconds for run in runs.values() if not math.isnan(run.seconds)]

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from rankloop.environments import ClickProblem, PreferenceMatrix
-from rankloop.experiments.declare import Panel, Player
+from rankloop.experiments.declare import Amount, Panel, Player
 from rankloop.policies import Policy
 
 OFFERED = ("n_arms", "n_items", "n_positions", "horizon", "initial", "relevance", "topics", "features")
@@ -54,7 +54,7 @@ def load_player(path: str) -> Any:
     return found
 
 
-def join(panels: Sequence[Panel], players: Sequence[tuple[str, Any]], horizon: int) -> tuple[list[Panel], list[str]]:
+def join(panels: Sequence[Panel], players: Sequence[tuple[str, Any]], amount: Amount) -> tuple[list[Panel], list[str]]:
     """The panels with more players, and the labels of those who can play in none of them.
 
     A player is an import path, a policy class, a function that makes a policy, or a policy; classes that only duel
@@ -71,6 +71,7 @@ def join(panels: Sequence[Panel], players: Sequence[tuple[str, Any]], horizon: i
             taken.add(label)
             if _fits(given, _first(panel.environment)):
                 playing.add(label)
+                horizon = amount.of(panel.name, label).horizon
                 added.append(Player(label, _policy_or_maker(given, panel, horizon)))
         joined.append(replace(panel, players=[*panel.players, *added]))
     return joined, [label for label, _ in found if label not in playing]

@@ -66,6 +66,7 @@ def wanting(users: Sequence[HybridProblem], trade_off: float, n_topics: int) -> 
     """The same users with another trade-off, and only the first topics, which are those that most items have.
 
     They are what `hybrid_problems` makes for these topics, but for rounding; it would decompose the ratings each time.
+    Features are scaled by singular values as there, which is our choice and not the thesis'.
     """
     told, perceived = (_first(n_topics, topics) for topics in (users[0].topics, users[0].environment.topics))
     found = []

@@ -1,20 +1,29 @@
-"""The statistics of claims: one-sided tests of comparisons, and how several of them make one verdict.
+"""The statistics of claims: tests of single comparisons, and the rule by which several of them make one verdict.
 
-A claim holds where every comparison it makes comes out its way with an error probability of at most `LEVEL` each; all
-of them must, so that is also the probability that a claim wrongly holds. It fails where one comes out the other way,
-with an error probability of at most `LEVEL` for all of them together. Otherwise it is undecided.
+Each comparison has a verdict of its own. It *holds* where an effect so far on the claimed side of the bound has a
+probability of at most `LEVEL` by chance. It *fails* where the effect is as far on the other side, with a probability of
+at most `LEVEL` that any comparison of the claim wrongly does (Holm's correction). Otherwise it is *undecided*.
+
+The claim follows from them by its rule:
+
+- `all`, for sentences that speak of all cases: it holds where every comparison holds, fails where one fails, and is
+  undecided otherwise. It wrongly holds, or wrongly fails, with a probability of at most `LEVEL`.
+- `most`, for sentences that say "in most setups" or give examples: it holds where more than half of the comparisons
+  hold, fails where at least half of them fail, and is undecided otherwise. Here what holds is corrected as well.
+
+Comparisons on real data decide where there are any; those on stand-ins are then judged beside them and decide nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.experiments.declare import Verdict
+from rankloop.experiments.declare import Compared, Rule, Verdict
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,6 +31,22 @@ LEVEL = 0.01
 
 LEAST = 3
 """Runs or queries below which nothing is decided."""
+
+
+class Sample(NamedTuple):
+    """What was measured: a row for each query that is fixed, or one row where there is none; a column for each run.
+
+    Its mean is that over queries of the mean over runs, and its error comes from the runs of each query alone.
+    """
+
+    values: Floats
+    block: Hashable
+    """Samples of one block belong together, run by run; those of different blocks are independent of each other."""
+
+    @property
+    def mean(self) -> float:
+        """The mean over all rows and columns."""
+        return float(self.values.mean())
 
 
 class Evidence(NamedTuple):
@@ -34,15 +59,54 @@ class Evidence(NamedTuple):
     """Of an effect at least so high, were it truly at the bound: small where the comparison comes out as claimed."""
     chance_below: float
     panels: tuple[str, ...] = ()
+    claimed: str = ""
+    """What the thesis says the effect is."""
+    waits: str = ""
+    """What would decide the comparison, where it is undecided."""
 
 
-def verdict(found: Sequence[Evidence]) -> tuple[Verdict, Evidence]:
-    """What several comparisons, all of them claimed, say together, and the one that decides it."""
-    against = min(found, key=lambda one: one.chance_below)
-    if against.chance_below <= LEVEL / len(found):
-        return "fails", against
-    weakest = max(found, key=lambda one: one.chance_above)
-    return ("holds" if weakest.chance_above <= LEVEL else "undecided"), weakest
+def holm(chances: Sequence[float], level: float = LEVEL) -> list[bool]:
+    """Which of several findings stand, with a probability of at most `level` that one stands by chance.
+
+    >>> holm([0.001, 0.02, 0.004])
+    [True, False, True]
+    """
+    stands = [False] * len(chances)
+    for left, k in enumerate(sorted(range(len(chances)), key=lambda k: chances[k])):
+        if chances[k] > level / (len(chances) - left):
+            break
+        stands[k] = True
+    return stands
+
+
+def verdicts(found: Sequence[Evidence], rule: Rule = "all") -> list[Verdict]:
+    """The verdict of each of a claim's comparisons."""
+    against = holm([one.chance_below for one in found])
+    above = [one.chance_above for one in found]
+    stands = holm(above) if rule == "most" else [chance <= LEVEL for chance in above]
+    return [
+        "fails" if fails else "holds" if holds else "undecided" for fails, holds in zip(against, stands, strict=True)
+    ]
+
+
+def together(said: Sequence[Verdict], rule: Rule = "all") -> Verdict:
+    """What the verdicts of comparisons make of the claim.
+
+    >>> together(["holds", "holds", "undecided"]), together(["holds", "holds", "undecided"], "most")
+    ('undecided', 'holds')
+    """
+    if rule == "most":
+        if 2 * said.count("holds") > len(said):
+            return "holds"
+        return "fails" if said and 2 * said.count("fails") >= len(said) else "undecided"
+    if "fails" in said:
+        return "fails"
+    return "holds" if said and all(one == "holds" for one in said) else "undecided"
+
+
+def decisive(found: Sequence[Compared], said: Verdict) -> Compared:
+    """The comparison that tells most about a claim's verdict: the first that has it, by strength."""
+    return next((one for one in found if one.verdict == said), found[0])
 
 
 def student_tail(t: float, freedom: int) -> float:
@@ -63,84 +127,139 @@ def student_tail(t: float, freedom: int) -> float:
     return tail if t > 0 else 1 - tail
 
 
+def student_bound(chance: float, freedom: int) -> float:
+    """The value that Student's t exceeds with a given probability, at most a half.
+
+    >>> round(student_bound(0.01, 9), 3)
+    2.821
+    """
+    low, high = 0.0, 1.0
+    while student_tail(high, freedom) > chance:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if student_tail(middle, freedom) > chance else (low, middle)
+    return high
+
+
 def binomial_tail(successes: int, trials: int, probability: float) -> float:
     """The probability of at least so many successes.
 
     >>> round(binomial_tail(1, 44, 0.1), 4)
     0.9903
     """
+    if not 0 < probability < 1:
+        return float(successes <= (trials if probability >= 1 else 0))
+    odds = (math.log(probability), math.log1p(-probability))
     return min(
         1.0,
         sum(
-            math.comb(trials, k) * probability**k * (1 - probability) ** (trials - k)
+            math.exp(_log_choose(trials, k) + k * odds[0] + (trials - k) * odds[1])
             for k in range(successes, trials + 1)
         ),
     )
 
 
-def jackknife(statistic: Callable[[Floats], float], samples: Sequence[Floats]) -> tuple[float, float]:
-    """A statistic of the means of several samples whose rows belong together, and its standard error.
+def hypergeometric_tail(first: int, of_first: int, second: int, of_second: int) -> float:
+    """The probability, by Fisher's exact test, that the first of two shares is at least so high by chance.
 
-    For differences of means it is the usual error of paired samples; for ratios and logarithms an approximation.
-
-    >>> jackknife(lambda means: means[0] - means[1], [np.array([3.0, 4.0, 5.0]), np.array([1.0, 1.0, 1.0])])
-    (3.0, 0.5773502691896257)
+    >>> round(hypergeometric_tail(10, 100, 40, 1000), 4)
+    0.0114
     """
-    table = np.array(samples, np.float64)
-    n = table.shape[1]
-    total = table.sum(axis=1)
-    without = np.array([statistic((total - table[:, unit]) / (n - 1)) for unit in range(n)])
-    spread = float(((without - without.mean()) ** 2).sum())
-    return float(statistic(total / n)), math.sqrt((n - 1) / n * spread)
+    drawn, everything = first + second, of_first + of_second
+    whole = _log_choose(everything, drawn)
+    return min(
+        1.0,
+        sum(
+            math.exp(_log_choose(of_first, k) + _log_choose(of_second, drawn - k) - whole)
+            for k in range(max(first, drawn - of_second), min(of_first, drawn) + 1)
+        ),
+    )
 
 
-def above(
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+class Estimate(NamedTuple):
+    """A statistic, its standard error, and the degrees of freedom of that error."""
+
+    effect: float
+    error: float
+    freedom: int
+
+
+def jackknife(statistic: Callable[[Floats], float], samples: Sequence[Sample]) -> Estimate:
+    """A statistic of the means of several samples, and its standard error.
+
+    Each run is left out in turn, in all samples of its block at once; queries stay. For differences of means the error
+    is the usual one, paired within blocks; for ratios and logarithms an approximation. The degrees of freedom are
+    Welch's.
+
+    >>> pair = [Sample(np.array([[3.0, 4.0, 5.0]]), "same"), Sample(np.array([[1.0, 1.0, 1.0]]), "same")]
+    >>> jackknife(lambda means: means[0] - means[1], pair)
+    Estimate(effect=3.0, error=0.5773502691896257, freedom=2)
+    """
+    means = np.array([sample.mean for sample in samples])
+    blocks: dict[Hashable, list[int]] = {}
+    for k, sample in enumerate(samples):
+        blocks.setdefault(sample.block, []).append(k)
+    total, quarrel = 0.0, 0.0
+    for members in blocks.values():
+        table = np.array([samples[k].values for k in members])  # member, query, run
+        _, n_queries, n_runs = table.shape
+        if n_runs < 2:
+            return Estimate(float(statistic(means)), math.nan, 1)
+        away = (table - table.mean(axis=2, keepdims=True)) / ((n_runs - 1) * n_queries)
+        for query in range(n_queries):
+            found = np.empty(n_runs)
+            for run in range(n_runs):
+                without = means.copy()
+                without[members] -= away[:, query, run]
+                found[run] = statistic(without)
+            variance = (n_runs - 1) / n_runs * float(((found - found.mean()) ** 2).sum())
+            total += variance
+            quarrel += variance**2 / (n_runs - 1)
+    smallest = min(sample.values.shape[1] for sample in samples) - 1
+    freedom = math.floor(total**2 / quarrel + 1e-9) if quarrel > 0 else smallest
+    return Estimate(float(statistic(means)), math.sqrt(total), max(1, freedom))
+
+
+def within(
     text: str,
     statistic: Callable[[Floats], float],
-    samples: Sequence[Floats],
-    bound: float,
+    samples: Sequence[Sample],
     *,
+    more_than: float | None = None,
+    less_than: float | None = None,
     panels: Sequence[str],
     ratio: bool = False,
 ) -> Evidence:
-    """That a statistic of the means is above a bound, by Student's t with the jackknife's error.
+    """That a statistic of the means is above one bound and below another, by Student's t with the jackknife's error.
 
-    `ratio` says that the statistic is the logarithm of one; the bound, and what is shown, are then the ratio itself.
+    `ratio` says that the statistic is the logarithm of one; the bounds, and what is shown, are then the ratio itself.
+    With two bounds it must be on the right side of both, and is wrong on the wrong side of either.
     """
-    return _tested(text, statistic, samples, bound, 1, panels, ratio)
-
-
-def below(
-    text: str,
-    statistic: Callable[[Floats], float],
-    samples: Sequence[Floats],
-    bound: float,
-    *,
-    panels: Sequence[str],
-    ratio: bool = False,
-) -> Evidence:
-    """That a statistic of the means is below a bound."""
-    return _tested(text, statistic, samples, bound, -1, panels, ratio)
-
-
-def _tested(
-    text: str,
-    statistic: Callable[[Floats], float],
-    samples: Sequence[Floats],
-    bound: float,
-    sign: int,
-    panels: Sequence[str],
-    ratio: bool,
-) -> Evidence:
-    effect, error = jackknife(statistic, samples)
-    over = sign * (effect - (math.log(bound) if ratio else bound))
-    chance_above, chance_below = chances(over, error, len(samples[0]) - 1)
-    if ratio:
+    effect, error, freedom = jackknife(statistic, samples)
+    bounds = [(1, more_than), (-1, less_than)]
+    sides = [
+        chances(sign * (effect - (math.log(bound) if ratio else bound)), error, freedom)
+        for sign, bound in bounds
+        if bound is not None
+    ]
+    if ratio and math.isfinite(effect):
         effect = math.exp(effect)
         error *= effect
-    side = "above" if sign > 0 else "below"
-    shown = f"{text}: {in_words(effect, error)}, claimed {side} {number(bound)}"
-    return Evidence(shown, effect, error, chance_above, chance_below, tuple(panels))
+    told = [f"{'above' if sign > 0 else 'below'} {number(bound)}" for sign, bound in bounds if bound is not None]
+    return Evidence(
+        text,
+        effect,
+        error,
+        max(side[0] for side in sides),
+        min(1.0, len(sides) * min(side[1] for side in sides)),
+        tuple(panels),
+        " and ".join(told),
+    )
 
 
 def chances(over: float, error: float, freedom: int) -> tuple[float, float]:
@@ -152,17 +271,88 @@ def chances(over: float, error: float, freedom: int) -> tuple[float, float]:
     return student_tail(over / error, freedom), student_tail(-over / error, freedom)
 
 
-def rarer(text: str, happened: Floats, bound: float, *, panels: Sequence[str]) -> Evidence:
-    """That something happens in a smaller share of runs than the bound, by the exact binomial test."""
-    trials, times = len(happened), int(happened.sum())
-    share = times / trials
+class Published(NamedTuple):
+    """A number of the thesis, with its standard error where that is known."""
+
+    value: float
+    error: float = 0.0
+    text: str = ""
+    """As the thesis gives it, where that is not plain."""
+
+    def __str__(self) -> str:
+        return self.text or (f"{self.value:g} ± {self.error:g}" if self.error else f"{self.value:g}")
+
+
+def matching(
+    text: str, found: Estimate, published: Published, margin: float, *, panels: Sequence[str], ratio: bool = False
+) -> Evidence:
+    """That an estimate is a published number, within the errors of both.
+
+    It fails where the two differ by more than their errors explain, and holds where they do not, provided that our own
+    error leaves room for at most `margin` on either side; otherwise it is undecided. A difference that is certainly
+    below the margin also holds. Where both are truly equal it fails with a probability of at most `LEVEL`; where they
+    differ by twice the bounds of that error, it holds with a probability of at most `LEVEL`.
+
+    `ratio`: the estimate is the logarithm of one, the margin a factor, the published error relative.
+    """
+    value = math.log(published.value) if ratio else published.value
+    room = math.log(margin) if ratio else margin
+    effect, error, freedom = found
+    off = effect - value
+    both = math.hypot(error, published.error)
+    if error > 0:  # of the published error the degrees of freedom are many, or not known
+        freedom = min(10_000, math.floor(freedom * (both / error) ** 4))
+    chance = min(1.0, 2 * min(chances(off, both, freedom)))
+    if not math.isfinite(off) or not math.isfinite(error):
+        chance, holds = 1.0, False
+    else:
+        bound = student_bound(LEVEL / 2, freedom)
+        near = abs(off) + bound * both <= room
+        holds = near or (chance > LEVEL and bound * error <= room)
+        chance = 1.0 if near else chance
+    shown, spread = (math.exp(effect), error * math.exp(effect)) if ratio else (effect, error)
+    far = f"{shown / published.value:.3g} times it" if ratio else f"off by {number(shown - published.value)}"
+    if not ratio and published.value:
+        far += f" ({(shown - published.value) / published.value:+.0%})"
+    allowed = f"a factor of {number(margin)}" if ratio else number(margin)
     return Evidence(
-        f"{text}: {times} of {trials} runs, claimed below {bound:.0%}",
+        text, shown, spread, 0.0 if holds else 1.0, chance, tuple(panels), f"{published} to within {allowed}; {far}"
+    )
+
+
+def counting(
+    text: str, times: int, trials: int, published: tuple[int, int], margin: float, *, panels: Sequence[str]
+) -> Evidence:
+    """That something happens in as large a share of runs as published, by Fisher's exact test; else as `matching`."""
+    share, said = times / trials, published[0] / published[1]
+    error = math.sqrt(share * (1 - share) / trials)
+    more = hypergeometric_tail(times, trials, *published)
+    less = hypergeometric_tail(*published, times, trials)
+    chance = min(1.0, 2 * min(more, less))
+    # Whether the true share can be further than the margin from what was found, exactly: so few, or so many, by chance.
+    low, high = share - margin, share + margin
+    sure = (low <= 0 or binomial_tail(times, trials, low) <= LEVEL / 2) and (
+        high >= 1 or 1 - binomial_tail(times + 1, trials, high) <= LEVEL / 2
+    )
+    holds = chance > LEVEL and sure
+    claimed = f"{published[0]} of {published[1]} to within {margin:.0%}; off by {share - said:+.1%}"
+    return Evidence(
+        f"{text}: {times:,} of {trials:,} runs", share, error, 0.0 if holds else 1.0, chance, tuple(panels), claimed
+    )
+
+
+def rarer(text: str, happened: Floats, bound: float, *, panels: Sequence[str], often: bool = False) -> Evidence:
+    """That something happens in a smaller share of runs than the bound, or a larger, by the exact binomial test."""
+    trials, times = happened.size, int(happened.sum())
+    share = times / trials
+    side = 1 - binomial_tail(times + 1, trials, bound), binomial_tail(times, trials, bound)
+    return Evidence(
+        f"{text}: {times:,} of {trials:,} runs",
         share,
         math.sqrt(share * (1 - share) / trials),
-        1 - binomial_tail(times + 1, trials, bound),
-        binomial_tail(times, trials, bound),
+        *(side[::-1] if often else side),
         tuple(panels),
+        f"{'above' if often else 'below'} {bound:.3g}",
     )
 
 

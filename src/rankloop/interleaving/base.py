@@ -107,9 +107,9 @@ class Interleaving:
             method, seed = fields["method"], fields["seed"]
             items = tuple(plain_item(item) for item in fields["items"])
             notes = tuple(tuple(float(note) for note in row) for row in fields["notes"])
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
             raise ValueError(f"not an interleaving: {text!r} ({error})") from None
-        if method not in Interleaver.known:
+        if not isinstance(method, str) or method not in Interleaver.known:
             raise ValueError(f"not an interleaving: no method {method!r}, only {', '.join(sorted(Interleaver.known))}")
         widths = {len(row) for row in notes}
         if not items or len(notes) != len(items) or len(widths) != 1 or min(widths) < 2:
@@ -125,7 +125,7 @@ class Interleaving:
         return np.array(self.notes, np.float64)
 
     def _clicked(self, clicks: Sequence[int | bool]) -> npt.NDArray[np.int64]:
-        given = list(clicks)
+        given = _as_list("clicks", clicks)
         if len(given) != len(self.items):
             raise ValueError(
                 f"clicks must be one 0 or 1 for each of the {len(self.items)} items, not {len(given)} values"
@@ -168,6 +168,9 @@ class Interleaver:
 
         The lists are those of the first page, grown or not; items shown already are not shown again.
         """
+        if not isinstance(page, Interleaving):
+            raise ValueError(f"extend needs the list that interleave() gave (or Interleaving.from_json), not {page!r}")
+        lists = _as_list("lists", lists)
         if page.method != self.name:
             raise ValueError(f"a list of method {page.method!r} cannot be extended by {self.name!r}")
         if page.n_rankers != len(lists):
@@ -179,6 +182,7 @@ class Interleaver:
     ) -> Interleaving:
         if isinstance(length, bool) or not isinstance(length, int | np.integer) or length < 1:
             raise ValueError(f"length must be a whole number of at least 1, not {length!r}")
+        lists = _as_list("lists", lists)
         n = len(lists)
         if n < 2 or (self.most_rankers is not None and n > self.most_rankers):
             wanted = "two" if self.most_rankers == 2 else "at least two"
@@ -236,6 +240,13 @@ def blank(lists: Lists, n_positions: int) -> dict[str, Any]:
         "top": np.zeros(n_rankers, np.int64),
         "notes": np.zeros((n_positions, n_rankers)),
     }
+
+
+def _as_list(name: str, given: Any) -> list[Any]:
+    try:
+        return list(given)
+    except TypeError:
+        raise ValueError(f"{name} must be a sequence, not {given!r}") from None
 
 
 def _checked_seed(seed: Any) -> int:

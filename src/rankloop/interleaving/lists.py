@@ -34,7 +34,7 @@ def arrange(lists: Sequence[Sequence[Item]], also: Iterable[Item] = ()) -> tuple
     numbers: dict[Item, int] = {}
     numbered = []
     for position, given in enumerate(lists):
-        if isinstance(given, str) or not hasattr(given, "__iter__"):
+        if isinstance(given, str | bytes) or not hasattr(given, "__iter__") or getattr(given, "ndim", 1) == 0:
             raise ValueError(f"list {position} must be a sequence of items, not {given!r}")
         distinct = dict.fromkeys(plain_item(item) for item in given)
         if not distinct:

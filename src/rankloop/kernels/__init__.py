@@ -1,6 +1,6 @@
 """Compiled steps and random draws: the floor that everything else stands on."""
 
-from rankloop.kernels.compiler import cache_directory, compiled, entry, inlined
+from rankloop.kernels.compiler import cache_directory, compiled, entry, inlined, single_step
 from rankloop.kernels.lanes import fill_words, lanes
 from rankloop.kernels.posterior import (
     Rates,
@@ -47,6 +47,7 @@ __all__ = [
     "respond",
     "settled",
     "shuffle",
+    "single_step",
     "step",
     "stream",
     "uniform",

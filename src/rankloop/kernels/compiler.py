@@ -91,13 +91,13 @@ def inlined(function: Function) -> Function:
     return result
 
 
-def entry(function: Function) -> Function:
+def entry(function: Function, *, nogil: bool = True) -> Function:
     """Compile a loop or step that Python calls, and keep its machine code between processes.
 
     Steps of a policy defined outside this package are compiled anew in each process, since nothing tells the cache
-    when their source has changed.
+    when their source has changed. With `nogil`, other threads run Python meanwhile.
     """
-    dispatcher = _dispatcher(function, cache_directory())
+    dispatcher = _dispatcher(function, cache_directory(), {**OPTIONS, "nogil": nogil})
 
     @wraps(function)
     def call(*args: Any) -> Any:
@@ -109,13 +109,18 @@ def entry(function: Function) -> Function:
     return cast(Function, call)
 
 
-def _dispatcher(function: Callable[..., Any], directory: Path | None) -> Any:
+def single_step(function: Function) -> Function:
+    """Compile a short step that Python calls: it keeps the GIL, since to give it away takes longer than the step."""
+    return entry(function, nogil=False)
+
+
+def _dispatcher(function: Callable[..., Any], directory: Path | None, options: dict[str, Any]) -> Any:
     if directory is None:
-        return numba.njit(**OPTIONS)(function)
+        return numba.njit(**options)(function)
     before = config.CACHE_DIR
     config.CACHE_DIR = str(directory)
     try:
-        dispatcher = numba.njit(cache=True, **OPTIONS)(function)
+        dispatcher = numba.njit(cache=True, **options)(function)
     finally:
         config.CACHE_DIR = before
     _keep_what_lasts(dispatcher._cache, directory)

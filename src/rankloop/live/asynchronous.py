@@ -14,6 +14,7 @@ from rankloop.live.live import Live
 from rankloop.live.shown import LiveDuel, Shown
 from rankloop.live.stores import Store
 from rankloop.live.verify import Verification
+from rankloop.policies import SafetyReceipt
 
 Answer = TypeVar("Answer")
 
@@ -140,7 +141,7 @@ class AsyncLive:
         """The list that looks best for a key now."""
         return await self._run(lambda: self._ready.best(loop, key))
 
-    async def receipt(self, loop: str, key: str) -> Any:
+    async def receipt(self, loop: str, key: str) -> SafetyReceipt:
         """What BubbleRank has decided for a key, and what is guaranteed."""
         return await self._run(lambda: self._ready.receipt(loop, key))
 

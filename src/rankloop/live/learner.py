@@ -20,13 +20,16 @@ from rankloop.kernels import stream
 from rankloop.live.entries import Choice
 from rankloop.live.settings import Settings
 from rankloop.policies import Duel, Ranking
-from rankloop.policies.base import choose_once
+from rankloop.policies.base import choose_once, learn_once
 from rankloop.policies.features.ridge import new_ridge
 
 IDENTITY = "live"
 """All choices of a learner's policy carry this; the journal knows which learner they belong to."""
 
-OVERHEAD = 6_000
+FORMAT = 1
+"""Of packed learners: raised when a policy's state changes, so that old ones are made anew from the journal."""
+
+OVERHEAD = 3_000
 """Bytes that a learner takes besides its policy's arrays and its names."""
 
 
@@ -93,9 +96,7 @@ class Learner:
             self.policy.state.rng[:] = rng
 
     def _new_policy(self) -> Any:
-        policy = self.settings.make_policy(len(self.names), seed=self.seed)
-        policy.identity = IDENTITY
-        return policy
+        return _lean(self.settings.make_policy(len(self.names), seed=self.seed))
 
     # -- packing -------------------------------------------------------------------------------------------------
 
@@ -112,6 +113,7 @@ class Learner:
     def pack(self) -> bytes:
         """The whole state as bytes: a line of JSON, then the policy's arrays."""
         head = {
+            "format": FORMAT,
             "seed": self.seed,
             "version": self.version,
             "names": self.names,
@@ -130,6 +132,8 @@ class Learner:
         """Take over a packed state."""
         head, _, rest = zlib.decompress(state).partition(b"\n")
         values = json.loads(head)
+        if values["format"] != FORMAT:
+            raise ValueError(f"the snapshot of learner {self.number} has format {values['format']}, not {FORMAT}")
         self.seed, self.version, self.names = values["seed"], values["version"], tuple(values["names"])
         self.applied = self.packed = values["applied"]
         self.reverted, self.session = values["reverted"], values["session"]
@@ -146,6 +150,14 @@ class Learner:
 
     def _take(self, values: dict[str, Any]) -> None:
         pass
+
+
+def _lean(policy: Any) -> Any:
+    """A policy without what only programs need that keep no journal: a memory of the draws behind its lists."""
+    policy.identity = IDENTITY
+    if hasattr(policy.state, "draws"):
+        policy.state = policy.state._replace(draws=np.zeros((2, 0), np.uint64))
+    return policy
 
 
 def _arrays_of(state: Any) -> Iterator[npt.NDArray[Any]]:
@@ -176,8 +188,7 @@ class ListLearner(Learner):
         else:
             kept = [place.get(name) for name in self.names]
             positions = min(self.settings.positions, len(kept))
-            self.policy = self.policy.relisted(kept, n_positions=positions)
-            self.policy.identity = IDENTITY
+            self.policy = _lean(self.policy.relisted(kept, n_positions=positions))
 
     def choose(self) -> tuple[tuple[int, ...], tuple[float, ...]]:
         """The list to show next."""
@@ -194,8 +205,9 @@ class ListLearner(Learner):
         for position in clicks:
             clicked[position] = 1
         if choice.version == self.version:
-            ranking = Ranking(choice.items, notes=choice.notes, policy=policy._tag)
-            policy.update(ranking, clicked, seen=seen)
+            observed = np.array(clicked[:seen], np.uint8)
+            if len(observed):  # the journal, or a signature, says that the list is this learner's: no need to check it
+                learn_once(policy.state, np.array(choice.items), np.array(choice.notes, np.float64), observed)
             return True
         place = {name: i for i, name in enumerate(self.names)}
         items = [place.get(names[item]) for item in choice.items]
@@ -219,8 +231,7 @@ class DuelLearner(Learner):
         if self.policy is None:
             self.policy = self._new_policy()
         else:
-            self.policy = self.policy.relisted([place.get(name) for name in self.names])
-            self.policy.identity = IDENTITY
+            self.policy = _lean(self.policy.relisted([place.get(name) for name in self.names]))
 
     def choose(self) -> tuple[tuple[int, ...], tuple[float, ...]]:
         """The two rankers to compare next."""
@@ -236,8 +247,7 @@ class DuelLearner(Learner):
             if None in now:
                 return False
             pair = tuple(ranker for ranker in now if ranker is not None)
-        duel = Duel(pair[0], pair[1], choice.notes)
-        self.policy.update(duel, winner=pair[winner])
+        self.policy.update(Duel(pair[0], pair[1], choice.notes, policy=IDENTITY), winner=pair[winner])
         return True
 
     def best(self) -> list[str]:

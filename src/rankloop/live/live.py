@@ -45,6 +45,7 @@ from rankloop.live.stores import Snapshot, Store, StoreError, StoreLost, open_st
 from rankloop.live.tokens import Foreign, Signer, Ticket, Unknown
 from rankloop.live.verify import Verification, Verifier
 from rankloop.live.warm import WarmLearners
+from rankloop.policies import SafetyReceipt
 
 logger = logging.getLogger("rankloop.live")
 
@@ -708,7 +709,7 @@ class Live:
                 raise self._nothing_to_say(loop, key)
             return learner.best()
 
-    def receipt(self, loop: str, key: str) -> Any:
+    def receipt(self, loop: str, key: str) -> SafetyReceipt:
         """What BubbleRank has decided for a key, on what evidence, and what is guaranteed."""
         target = self._asked_for(loop, key)
         if target.settings.policy != "BubbleRank":
@@ -716,7 +717,7 @@ class Live:
         with self._learners.hold(target, key) as learner:
             if learner.policy is None:
                 raise self._nothing_to_say(loop, key)
-            return learner.policy.receipt()
+            return learner.policy.receipt().named(learner.names)
 
     def revert(self, loop: str, key: str) -> None:
         """Set a key back to production's list, and forget all evidence; lists shown before are not learned from."""

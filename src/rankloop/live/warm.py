@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import threading
+import zlib
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from types import TracebackType
@@ -14,6 +16,8 @@ from rankloop.live.loops import Loop, Loops
 from rankloop.live.replay import apply, choice_in, unpack_list
 from rankloop.live.replaying import open_in_base, split_base
 from rankloop.live.stores import KnownLearner, Snapshot, StoreError
+
+logger = logging.getLogger("rankloop.live")
 
 PACKED_AT_ONCE = 100
 REMEMBERED_LISTS = 50_000
@@ -121,29 +125,44 @@ class WarmLearners:
     def _load(self, loop: Loop, known: KnownLearner) -> Learner:
         """A learner as it was: its last snapshot, and what has happened since."""
         number = known.number
-        learner = new_learner(number, loop.number, known.key, loop.settings, None, loop.catalogue)
-        snapshot, base = self._store.snapshot(number), None
-        if snapshot is None:
-            base = self._store.base(number)
-        if snapshot is not None:
-            learner.unpack(snapshot.state)
-        elif base is not None:
-            learner.unpack(split_base(base.state)[0])
+        learner = self._unpacked(loop, known)
         since: Iterable[Entry] = self.tail.get(number, ())
         if number in self._rebuild:
             self._journal.flush()
             since = self._store.entries(learner.applied, learner=number)
+
+        def choice_of(impression: int) -> Choice:
+            return self.choice_of(impression, number)
+
+        def names_of(version: int) -> tuple[str, ...]:
+            return self.names_of(version, number)
+
         for entry in since:
             if entry.seq > learner.applied:
-                apply(
-                    learner,
-                    entry,
-                    self._loops.sessions,
-                    lambda impression: self.choice_of(impression, number),
-                    lambda version: self.names_of(version, number),
-                )
+                apply(learner, entry, self._loops.sessions, choice_of, names_of)
         self._rebuild.discard(number)
         self.tail.pop(number, None)
+        return learner
+
+    def _unpacked(self, loop: Loop, known: KnownLearner) -> Learner:
+        """A learner as it was last packed; one that another version packed is made anew from the journal."""
+        number = known.number
+
+        def blank() -> Learner:
+            return new_learner(number, loop.number, known.key, loop.settings, None, loop.catalogue)
+
+        learner, snapshot = blank(), self._store.snapshot(number)
+        if snapshot is not None:
+            try:
+                learner.unpack(snapshot.state)
+                return learner
+            except (ValueError, KeyError, TypeError, zlib.error) as error:
+                logger.warning("%s: %s; it is made anew from the journal", known.key, error)
+                learner = blank()
+                self._rebuild.add(number)
+        base = self._store.base(number)
+        if base is not None:
+            learner.unpack(split_base(base.state)[0])
         return learner
 
     def choice_of(self, impression: int, learner: int) -> Choice:

@@ -2,55 +2,102 @@
 
 from __future__ import annotations
 
+import copy
+import functools
+import hashlib
 import inspect
-from collections.abc import Iterator, Mapping
+import secrets
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.kernels import Stream, choose, entry, learn, shuffle, stream
+from rankloop.kernels import Stream, choose, entry, learn, shuffle, single_step, stream
 from rankloop.kernels.states import place
-from rankloop.policies.checks import check_whole
+from rankloop.policies.checks import check_seed
 from rankloop.storage import read_archive, write_archive
 
 Array = npt.NDArray[Any]
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-@entry
+@single_step
 def choose_once(state: Any, items: Any, notes: Any) -> None:
     """One choice, for a caller in Python."""
     choose(state, items, notes)
 
 
-@entry
+@single_step
 def learn_once(state: Any, items: Any, notes: Any, feedback: Any) -> None:
     """One update, for a caller in Python."""
     learn(state, items, notes, feedback)
+
+
+def serialised(method: Method) -> Method:
+    """A method that only one thread at a time is in: it holds the lock of the object it belongs to."""
+
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **named: Any) -> Any:
+        with self._lock:
+            return method(self, *args, **named)
+
+    return cast(Method, call)
 
 
 class Policy:
     """Base of all compiled policies.
 
     A subclass stores each constructor argument but the seed under its own name and sets `state`, a NamedTuple of
-    arrays (and of numbers that never change) for which the module has registered `choose`, `learn` and `settled`.
+    arrays (and of numbers that never change) for which the module has registered `choose`, `learn` and `settled`. The
+    generator's array is called `rng`.
+
+    Threads may share a policy: each has a lock, which every public method and property of a subclass holds.
     """
 
     state: Any
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = ()
     """Constructor arguments of small instances, on which the generic checks are run."""
 
-    identity: str = ""
-    """Tells this policy's choices from those of another, where that matters; kept when it is saved."""
+    identity: str
+    """Tells this policy's choices from those of another; kept when it is saved."""
 
     known: ClassVar[dict[str, type[Policy]]] = {}
     """Every policy class by name, those of other packages included once they are imported."""
+
+    _lock: threading.RLock
+
+    def __new__(cls, *_args: Any, **_named: Any) -> Self:
+        """A policy with a lock and an identity, whether or not its class calls another constructor."""
+        policy = super().__new__(cls)
+        policy._lock = threading.RLock()
+        policy.identity = secrets.token_hex(8)
+        return policy
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if not cls.__name__.startswith("_"):
             Policy.known[cls.__name__] = cls
+        for name, member in list(vars(cls).items()):
+            if name.startswith("_"):
+                continue
+            if inspect.isfunction(member):
+                setattr(cls, name, serialised(member))
+            elif isinstance(member, property) and member.fget is not None:
+                setattr(cls, name, member.getter(serialised(member.fget)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickles and deep copies hold: all but the lock, copied while no other thread changes it."""
+        with self._lock:
+            return copy.deepcopy({name: value for name, value in vars(self).items() if name != "_lock"})
+
+    def __copy__(self) -> Self:
+        """A shallow copy shares the state, and therefore the lock."""
+        twin = type(self).__new__(type(self))
+        vars(twin).update(vars(self))
+        return twin
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -72,6 +119,33 @@ class Policy:
         arguments: dict[str, Any] = {**self.parameters, "seed": seed}
         return type(self)(**arguments)
 
+    def warm_up(self) -> None:
+        """Compile what the policy's calls need, or load it from the cache, before traffic comes.
+
+        Only a copy chooses and learns: the policy and its random numbers stay as they are.
+        """
+        twin = copy.deepcopy(self)
+        for (_, own), (_, copied) in zip(_arrays(self.state), _arrays(twin.state), strict=True):
+            copied.flags.writeable = own.flags.writeable  # compiled code tells arrays apart by it
+        twin._practise()
+
+    def _practise(self) -> None:
+        """Make each call once."""
+        raise NotImplementedError
+
+    @serialised
+    def reseed(self, seed: int | None = None) -> None:
+        """Take random numbers of its own from now on: for a process that has got a copy of another's policy.
+
+        They depend on the seed and on all that the policy has learned, so that a copy made later goes other ways with
+        the same seed. Without a seed they come from the operating system.
+        """
+        self._take_stream(own_stream(seed, self.snapshot()))
+
+    def _take_stream(self, rng: Stream) -> None:
+        self.state.rng[:] = rng
+
+    @serialised
     def snapshot(self) -> dict[str, Array]:
         """A copy of everything the policy has learned, the state of its generator included."""
         return {name: array.copy() for name, array in _arrays(self.kept)}
@@ -81,6 +155,7 @@ class Policy:
         """The part of the state that is saved: all that cannot be worked out anew from the parameters."""
         return self.state
 
+    @serialised
     def save(self, path: str | Path) -> None:
         """Write the whole policy to one file; `rankloop.load` brings it back to go on bit for bit."""
         arrays = {f"state.{name}": value for name, value in self.snapshot().items()}
@@ -117,11 +192,16 @@ def load_policy(path: str | Path) -> Policy:
         (parameters if group == "parameter" else state)[field] = value
     policy = Policy.known[name](**parameters)
     expected = policy.snapshot()
-    if {k: (v.shape, v.dtype) for k, v in state.items()} != {k: (v.shape, v.dtype) for k, v in expected.items()}:
-        raise ValueError(f"{path} does not hold the state of a {name} of this version of rankloop: save it anew")
+    saved, needed = ({key: (v.shape, v.dtype) for key, v in arrays.items()} for arrays in (state, expected))
+    if saved != needed:
+        differ = sorted(key for key in saved.keys() | needed.keys() if saved.get(key) != needed.get(key))
+        raise ValueError(
+            f"{path} holds a {name} of another version of rankloop, whose state has another {', '.join(differ)}: "
+            "go on with the rankloop that wrote it, or start anew"
+        )
     for field, array in _arrays(policy.kept):
         array[...] = state[field]
-    policy.identity = header["identity"]
+    policy.identity = header["identity"] or policy.identity
     return policy
 
 
@@ -136,7 +216,18 @@ def _arrays(state: Any, prefix: str = "") -> Iterator[tuple[str, Array]]:
 
 def new_stream(seed: int | None) -> Stream:
     """The generator of a policy, from the seed its user gives (None: from the operating system)."""
-    return stream(None if seed is None else check_whole("seed", seed, 0))
+    return stream(None if seed is None else check_seed(seed))
+
+
+def own_stream(seed: int | None, learned: Mapping[str, Array]) -> Stream:
+    """A generator for one of several copies of a policy, which depends on the seed and on what was learned."""
+    if seed is None:
+        return new_stream(None)
+    digest = hashlib.blake2b(digest_size=16)
+    for name, array in learned.items():
+        digest.update(name.encode())
+        digest.update(array.tobytes())
+    return stream(check_seed(seed), int.from_bytes(digest.digest(), "little"))
 
 
 @entry

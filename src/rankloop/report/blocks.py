@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from rankloop.experiments.declare import Compared
+from rankloop.experiments.judging import tally
+from rankloop.experiments.statistics import in_words
 from rankloop.report.page import paragraphs
 from rankloop.report.scorecard import MARKS, Judged, chapter_title, counted, counts, effect, found_here
 
@@ -176,6 +179,27 @@ class Items:
 
 
 @dataclass(frozen=True)
+class Links:
+    """Files beside the report, each with what it holds."""
+
+    title: str
+    files: Mapping[str, str]
+
+    def as_html(self) -> str:
+        """A sentence with links."""
+        links = (f'<a href="{html.escape(file)}">{html.escape(file)}</a>, {html.escape(text)}' for file, text in self)
+        return f"<p>{html.escape(self.title)}: {'; '.join(links)}.</p>"
+
+    def as_markdown(self) -> str:
+        """A sentence with links."""
+        links = (f"[{plain(file)}]({file}), {plain(text)}" for file, text in self)
+        return f"{plain(self.title)}: {'; '.join(links)}."
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self.files.items())
+
+
+@dataclass(frozen=True)
 class Tally:
     """How many claims hold, in all and by chapter."""
 
@@ -217,7 +241,11 @@ def _verb(verdict: str, n: int) -> str:
 
 @dataclass(frozen=True)
 class Claims:
-    """Claims with their verdicts; `linked` to the experiments that they rest on."""
+    """Claims with their verdicts; `linked` to the experiments that they rest on.
+
+    The comparisons of each claim are folded below it where claims are linked, in the page; in Markdown they are a table
+    with the experiment.
+    """
 
     judged: Sequence[Judged]
     linked: bool = True
@@ -237,8 +265,19 @@ class Claims:
         return (
             f"<tr><td>{badge}</td>"
             f'<td>{html.escape(claim.text)} <span class="quiet">{place}</span></td>'
-            f"<td>{html.escape(found_here(finding))}</td></tr>"
+            f"<td>{html.escape(found_here(finding))}{self._folded(finding.comparisons)}</td></tr>"
         )
+
+    def _folded(self, comparisons: Sequence[Compared]) -> str:
+        if not self.linked or not comparisons:
+            return ""
+        items = "\n".join(
+            f'<li><span class="verdict {one.verdict}">{MARKS[one.verdict]} {one.verdict}</span> '
+            f'{html.escape(one.text)}: {html.escape(_found(one))} <span class="quiet">{html.escape(_aside(one))}</span>'
+            "</li>"
+            for one in comparisons
+        )
+        return f"\n<details><summary>{tally(comparisons)}</summary>\n<ul>\n{items}\n</ul></details>"
 
     def as_markdown(self) -> str:
         """A table."""
@@ -246,10 +285,42 @@ class Claims:
         lines = [headings, [":--"] * len(headings)]
         for claim, _, finding, _ in self.judged:
             verdict = f"{MARKS[finding.verdict]} {finding.verdict}"
-            texts = [verdict, claim.text, finding.text, effect(finding), claim.section]
+            texts = [verdict, claim.text, found_here(finding), effect(finding), claim.section]
             link = [f"[{plain(claim.experiment)}](#{claim.experiment})"] * self.linked
             lines.append([*map(plain, texts), *link])
-        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        beside = "" if self.linked else self._comparisons()
+        return f"{table}\n\n{beside}" if beside else table
+
+    def _comparisons(self) -> str:
+        rows = [
+            [
+                Cell(each.claim.name if not k else ""),
+                Cell(f"{MARKS[one.verdict]} {one.verdict}"),
+                Cell(one.text),
+                Cell(_found(one)),
+                Cell(_aside(one)),
+            ]
+            for each in self.judged
+            for k, one in enumerate(each.finding.comparisons)
+        ]
+        headings = ["claim", "verdict", "comparison", "found here", "note"]
+        caption = "The comparisons that the claims make, each with its own verdict."
+        return Table(headings, rows, caption, words=range(5)).as_markdown() if rows else ""
+
+
+def _found(one: Compared) -> str:
+    """What a comparison found, and what was claimed."""
+    if one.effect != one.effect:
+        return "–"
+    return f"{in_words(one.effect, one.error)}, claimed {one.claimed}"
+
+
+def _aside(one: Compared) -> str:
+    """What it waits for, and on what data it was made."""
+    parts = [f"waits for: {one.waits}"] if one.waits else []
+    parts += [] if one.real else ["stand-in" if one.decides else "stand-in, decides nothing"]
+    return "; ".join(parts)
 
 
 def plain(text: str) -> str:

@@ -8,10 +8,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from rankloop.experiments import Claim, Outcome
-from rankloop.report.blocks import Block, Claims, Facts, Heading, Prose, Table, Tally
+from rankloop.report.blocks import Block, Claims, Facts, Heading, Items, Links, Prose, Table, Tally
+from rankloop.report.data import SCORECARD, results_file, scorecard, write_results
 from rankloop.report.figures import Bounds, pictures
 from rankloop.report.page import fill, resource
-from rankloop.report.scorecard import Judged, by_chapter, chapter_title, judge
+from rankloop.report.scorecard import Judged, by_chapter, chapter_title, decided, judge
 from rankloop.report.settings import experiment_facts, failures, overview, players, reached, running_times, sources
 from rankloop.storage import replacing
 
@@ -20,12 +21,17 @@ TITLE = "The thesis, reproduced and judged"
 INTRODUCTION = """Figures, tables and parameter studies of chapters 2 to 5 were run anew, and what the thesis claims of
 them was put to statistical tests.
 
-A claim holds, or it fails, or the runs of this scale do not decide. The effect is what the test rests on, with its
-standard error. A claim that fails is a finding: about other data, another scale, or the claim."""
+A claim makes one comparison or several, and each has a verdict of its own: it holds, or it fails, or the runs of this
+scale do not decide, with an error rate of 1 %. A claim holds where all of its comparisons hold, and fails where one of
+them fails; where the thesis speaks of most cases, or of examples, more than half must hold. Comparisons on real data
+decide; those on stand-ins only where there are no others. A claim that fails is a finding: about other data, another
+scale, or the claim. One that is undecided says what it waits for."""
+
+RESULTS_TEXT = "all results, one row for each experiment, problem, policy, run, step and measure"
 
 SCALES = {
     "smoke": "smoke, a quick look: few runs and short ones, so that much stays undecided",
-    "laptop": "laptop, enough for some claims, in an hour or two",
+    "laptop": "laptop, as many runs and steps as decide most claims within an hour or two",
     "paper": "paper, the horizons and runs of the thesis",
 }
 
@@ -40,6 +46,7 @@ class Report:
     judged: Sequence[Judged]
     timings: Table
     """The experiments with the time they took, and would take at paper scale."""
+    outcomes: Sequence[Outcome] = ()
 
     def write(self, folder: Path) -> tuple[Path, Path]:
         """Write all of it to a folder, and say where the page and the Markdown are."""
@@ -48,9 +55,11 @@ class Report:
         for name, data in self.pictures.items():
             with replacing(folder / name) as file:
                 file.write(data)
-        for path, text in ((page, self.page), (markdown, self.markdown)):
+        verdicts = scorecard(self.judged, self.outcomes)
+        for path, text in ((page, self.page), (markdown, self.markdown), (folder / SCORECARD, verdicts)):
             with replacing(path) as file:
                 file.write(text.encode())
+        write_results(self.outcomes, folder)
         return page, markdown
 
 
@@ -89,7 +98,7 @@ def reproduction(
             chapter = outcome.experiment.chapter
             sections.append([Heading(2, chapter_title(chapter))])
         sections.append(_experiment(outcome, judged, cores, bounds.get(outcome.experiment.name, {}), drawn))
-    return Report(_page(sections, footer), _markdown(sections, footer), drawn, judged, timings)
+    return Report(_page(sections, footer), _markdown(sections, footer), drawn, judged, timings, outcomes)
 
 
 def _scorecard(outcomes: Sequence[Outcome], judged: Sequence[Judged]) -> list[Block]:
@@ -98,8 +107,13 @@ def _scorecard(outcomes: Sequence[Outcome], judged: Sequence[Judged]) -> list[Bl
     scale = "; ".join(SCALES[scale] for scale in scales)
     blocks: list[Block] = [Heading(2, "Scorecard", "scorecard"), Prose(f"Scale: {scale}." if scale else "")]
     blocks.append(Tally(chapters) if judged else Prose("No claim bears on what was run."))
+    blocks += [Prose(decided(judged))] if judged else []
+    blocks.append(Links("As data", {SCORECARD: "all claims and comparisons", results_file(): RESULTS_TEXT}))
     for chapter, found in chapters.items():
         blocks += [Heading(3, chapter_title(chapter)), Claims(found)]
+    changed = [(each.claim.name, each.claim.changed) for each in judged if each.claim.changed]
+    if changed:
+        blocks.append(Items("Claims that were changed, or added, after results had been seen", changed, "changed"))
     return blocks
 
 

@@ -84,6 +84,14 @@ def chapter_title(chapter: int) -> str:
     return f"Chapter {chapter}: {CHAPTERS[chapter]}" if chapter in CHAPTERS else f"Chapter {chapter}"
 
 
+def decided(judged: Sequence[Judged]) -> str:
+    """How many claims are decided, and on what."""
+    found = [each.finding for each in judged if each.finding.verdict != "undecided"]
+    stand_ins = sum(finding.on_stand_ins for finding in found)
+    beside = f", {stand_ins} of them on stand-ins alone" if stand_ins else ""
+    return f"{len(found)} of {len(judged)} claims are decided{beside}."
+
+
 def effect(finding: Finding) -> str:
     """The effect with its standard error, or a dash where there is none.
 
@@ -99,4 +107,5 @@ def effect(finding: Finding) -> str:
 def found_here(finding: Finding) -> str:
     """What the test found, with the effect where the text does not tell it."""
     told = effect(finding)
-    return finding.text if told == "–" or told in finding.text else f"{finding.text} (effect {told})"
+    text = finding.text if told == "–" or told in finding.text else f"{finding.text} (effect {told})"
+    return f"{text}. Waits for: {finding.waits}" if finding.waits else text

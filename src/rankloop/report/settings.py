@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rankloop.experiments import Outcome, Source
+from rankloop.experiments.readings import n_problems
 from rankloop.report.blocks import Block, Cell, Items, Table
 from rankloop.report.drawings import described
 from rankloop.report.figures import Bounds, labels
@@ -63,10 +64,14 @@ def experiment_facts(outcome: Outcome, cores: int) -> dict[str, str]:
     amount, paper = outcome.amount, projection(outcome)
     kind = "user" if outcome.experiment.chapter == 5 else "query"
     of_each = "" if amount.problems is None else f" of each {kind}"
-    facts = {"thesis": f"section {outcome.experiment.section}", "steps a run": f"{amount.horizon:,}"}
-    facts["runs"] = f"{amount.runs:,}{of_each}"
+    played = [result for result in outcome.results.values() if result.finished]
+    horizons = [int(result.steps[-1]) for result in played] or [amount.horizon]
+    facts = {"thesis": f"section {outcome.experiment.section}", "steps per run": _range(horizons, "{:,.0f}")}
+    runs = [len(result.finished) / n_problems(result) for result in played] or [amount.runs]
+    facts["runs"] = f"{_range(runs, '{:,.0f}')}{of_each}"
     if amount.problems is not None:
-        facts["users" if kind == "user" else "queries"] = f"{amount.problems:,}"
+        problems = [n_problems(result) for result in played] or [amount.problems]
+        facts["users" if kind == "user" else "queries"] = _range(problems, "{:,.0f}")
     facts["data"] = data_used(outcome)
     facts["core time"] = duration(outcome.seconds)
     facts[f"paper scale on {cores} cores"] = f"{'over ' * (not paper.whole)}{duration(paper.seconds / cores)}"
@@ -81,7 +86,9 @@ def reached(outcome: Outcome, record: str, bounds: Bounds) -> Table:
     for panel in outcome.panels:
         results = {label: outcome.results[panel.name, label] for label in labels(outcome, panel.name)}
         means = {label: float(result.mean(record)[-1]) for label, result in results.items() if result.finished}
-        best = (max if record in ("ndcg", "clicks") else min)(means.values(), default=None)
+        longest = max((int(results[label].steps[-1]) for label in means), default=0)
+        whole = [mean for label, mean in means.items() if results[label].steps[-1] == longest]
+        best = (max if record in ("ndcg", "clicks") else min)(whole, default=None)
         row = [Cell(panel.name)]
         for label in columns:
             if label not in means:
@@ -90,7 +97,11 @@ def reached(outcome: Outcome, record: str, bounds: Bounds) -> Table:
             quiet = _aside(results[label], record)
             if (panel.name, label) in limits:
                 quiet += f" (bound {readable(float(limits[panel.name, label][-1]))})"
-            row.append(Cell(_value(means[label], record), quiet, strong=len(means) > 1 and means[label] == best))
+            end = int(results[label].steps[-1])
+            short = end < longest
+            quiet += f" (after {end:,} steps)" * short
+            strong = len(whole) > 1 and not short and means[label] == best
+            row.append(Cell(_value(means[label], record), quiet, strong=strong))
         rows.append(row)
     return Table(["", *columns], rows, f"{described(record)} at the end of the runs, ± standard error.")
 

@@ -48,7 +48,6 @@ def projection(outcome: Outcome) -> Projection:
     measured = {key: speed for key, result in outcome.results.items() if (speed := microseconds(result)) is not None}
     total, whole = 0.0, True
     for panel in outcome.panels:
-        n_problems = _n_problems(panel.environment) if paper.problems is None else paper.problems
         labels = [player.label for player in panel.players]
         labels += [label for name, label in outcome.results if name == panel.name and label not in labels]
         for label in labels:
@@ -57,7 +56,9 @@ def projection(outcome: Outcome) -> Projection:
                 others = [other for (_, player), other in measured.items() if player == label]
                 whole = whole and bool(others)
                 speed = sum(others) / len(others) if others else 0.0
-            total += paper.runs * paper.horizon * n_problems * speed * 1e-6
+            part = paper.of(panel.name, label)
+            n_problems = _n_problems(panel.environment) if part.problems is None else part.problems
+            total += part.runs * part.horizon * n_problems * speed * 1e-6
     return Projection(total, whole)
 
 

@@ -67,6 +67,8 @@ def play(
 
     begin = time.perf_counter()
     regret = np.zeros(len(checkpoints))
+    lost = np.zeros(len(checkpoints))
+    winners = problem.winners if isinstance(player, DuelingPolicy) else []
     total = np.zeros(2)
     slices = Slices(report)
     done = 0
@@ -78,12 +80,13 @@ def play(
             settled_at = done if settled else None
         if k < len(checkpoints):
             regret[k] = total[0] if settled_at is None else total[0] + total[1] * (target - settled_at)
+            lost[k] = sum(player.eliminated(arm) for arm in winners)
     report(horizon - done)
     best = getattr(player, "best", None)
     return Run(
-        records={"regret": regret},
+        records={"regret": regret, "winners_lost": lost} if winners else {"regret": regret},
         best=int(order[best]) if is_index(best, environment.n_arms) else -1,
-        failed=isinstance(player, DuelingPolicy) and all(player.eliminated(arm) for arm in problem.winners),
+        failed=bool(winners) and all(player.eliminated(arm) for arm in winners),
         seconds=time.perf_counter() - begin,
     )
 

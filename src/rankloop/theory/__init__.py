@@ -17,6 +17,7 @@ from rankloop.theory.drift import (
 )
 from rankloop.theory.dueling import (
     dueling_lower_bound,
+    merge_comparisons_bound,
     merge_constant,
     merge_dts_bound,
     merge_dts_expected_bound,
@@ -50,6 +51,7 @@ __all__ = [
     "hybrid_eta",
     "hybrid_gamma",
     "initial_inversions",
+    "merge_comparisons_bound",
     "merge_constant",
     "merge_dts_bound",
     "merge_dts_expected_bound",

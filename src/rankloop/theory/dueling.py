@@ -22,14 +22,58 @@ def merge_constant(alpha: float, n_arms: int, epsilon: float) -> float:
     return float(_merge_base(alpha, n_arms, epsilon) ** (1 / (2 * alpha - 1)))
 
 
+def merge_comparisons_bound(
+    steps: npt.ArrayLike, *, n_arms: int, gap: float, alpha: float = 1.01, epsilon: npt.ArrayLike
+) -> Floats:
+    """How often MergeDTS or MergeRUCB compare two rankers at most before their batch is merged with another.
+
+    4 alpha ln(T + C(epsilon)) / gap^2, of lemma 2.1 in chapter 2: with probability 1 - epsilon, for any two rankers
+    that can be told apart. Then twice the width of their confidence bounds, sqrt(alpha ln(T + C) / n) after n
+    comparisons, has fallen to the gap, so that one of the two has been eliminated. How the two are chosen does not
+    matter, but the rule by which rankers are eliminated does. The duel with which the number passes the bound is still
+    played, so that a count can exceed it by less than one.
+
+    Parameters
+    ----------
+    steps
+        T: one number or many.
+    n_arms
+        K, the number of all rankers, which C(epsilon) depends on.
+    gap
+        Delta_B,min: the smallest |p_ij - 1/2| of two rankers of the batch that is not zero.
+    alpha
+        The parameter of MergeDTS or MergeRUCB; above 1/2.
+    epsilon
+        The probability with which the bound may fail, between 0 and 1; the policy's c must be C(epsilon).
+
+    Examples
+    --------
+    >>> float(merge_comparisons_bound(10_000, n_arms=4, gap=0.25, alpha=1.0, epsilon=0.01).round(1))
+    614.6
+
+    References
+    ----------
+    M. Zoghi, S. Whiteson, M. de Rijke. MergeRUCB: A Method for Large-Scale Online Ranker Evaluation. WSDM 2015,
+    lemma 3.
+    """
+    given = check_steps(steps)
+    n_arms = check_whole("n_arms", n_arms, 2)
+    gap = check_between("gap", gap, 0, 0.5, closed=True)
+    if not 0.5 < alpha < math.inf:
+        raise ValueError(f"the bound of MergeDTS needs alpha above 1/2, not alpha = {alpha!r}")
+    return 4 * alpha * np.logaddexp(np.log(given), _log_merge_constant(alpha, n_arms, epsilon)) / gap**2
+
+
 def merge_dts_bound(
     steps: npt.ArrayLike, *, n_arms: int, gap: float, alpha: float = 1.01, batch_size: int = 4, epsilon: npt.ArrayLike
 ) -> Floats:
     """What the regret of MergeDTS stays below with probability 1 - epsilon, after each of the numbers of steps.
 
-    8 alpha M K ln(T + C(epsilon)) / gap^2, of the theorem in chapter 2. It needs a Condorcet winner, alpha above 1/2,
-    batches of at least 4, C = C(epsilon), pairs that differ by `gap` or more from 1/2 unless both are uninformative,
-    and at most a third of such rankers. The tuned parameters of the thesis, alpha = 0.8^6 among them, are not covered.
+    8 alpha M K ln(T + C(epsilon)) / gap^2, of the theorem in chapter 2: 2 M K times `merge_comparisons_bound`. It needs
+    a Condorcet winner, alpha above 1/2, batches of at least 4, C = C(epsilon), pairs that differ by `gap` or more from
+    1/2 unless both are uninformative (assumption 2.1), and at most a third of such rankers (assumption 2.2):
+    `PreferenceMatrix.assumptions` says whether a matrix is so. The tuned parameters of the thesis, alpha = 0.8^6 among
+    them, are not covered.
 
     Parameters
     ----------
@@ -48,15 +92,10 @@ def merge_dts_bound(
     >>> float(merge_dts_bound(10_000, n_arms=4, gap=0.25, alpha=1.0, batch_size=4, epsilon=0.01).round(1))
     19665.7
     """
-    given = check_steps(steps)
-    n_arms = check_whole("n_arms", n_arms, 2)
-    gap = check_between("gap", gap, 0, 0.5, closed=True)
-    if not 0.5 < alpha < math.inf:
-        raise ValueError(f"the bound of MergeDTS needs alpha above 1/2, not alpha = {alpha!r}")
     if check_whole("batch_size", batch_size, 2) < 4:
         raise ValueError(f"the bound of MergeDTS needs batches of at least 4 rankers, not batch_size = {batch_size}")
-    log_time = np.logaddexp(np.log(given), _log_merge_constant(alpha, n_arms, epsilon))
-    return 8 * alpha * batch_size * n_arms * log_time / gap**2
+    comparisons = merge_comparisons_bound(steps, n_arms=n_arms, gap=gap, alpha=alpha, epsilon=epsilon)
+    return 2 * batch_size * n_arms * comparisons
 
 
 def merge_dts_expected_bound(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, overload
 
@@ -13,7 +11,7 @@ import numpy.typing as npt
 
 from rankloop.kernels import Stream
 from rankloop.policies.base import Policy, choose_once, learn_once, new_stream
-from rankloop.policies.checks import check_whole, is_index, is_number
+from rankloop.policies.checks import check_kept, check_whole, is_finite, is_index
 
 
 class Ranking(Sequence[int]):
@@ -31,8 +29,12 @@ class Ranking(Sequence[int]):
     __slots__ = ("items", "notes", "policy")
 
     def __init__(self, items: Sequence[int], *, notes: Sequence[float] = (), policy: str = "") -> None:
-        self.items = tuple(items)
-        self.notes = tuple(notes)
+        try:
+            self.items, self.notes = tuple(items), tuple(notes)
+        except TypeError:
+            raise ValueError(
+                f"a ranking needs a sequence of items and one of notes, not {items!r}, {notes!r}"
+            ) from None
         self.policy = policy
 
     @overload
@@ -72,7 +74,7 @@ class Ranking(Sequence[int]):
             fields = text if isinstance(text, Mapping) else json.loads(text)
             items, policy = list(fields["items"]), fields.get("policy", "")
             notes = [float(note) for note in fields.get("notes", ())]
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             raise ValueError(f"not a ranking: {text!r} ({error})") from None
         if not isinstance(policy, str) or any(isinstance(item, bool) or not isinstance(item, int) for item in items):
             raise ValueError(f"not a ranking: items must be whole numbers and the policy a text, in {text!r}")
@@ -106,7 +108,6 @@ class ClickPolicy(Policy):
         self.n_positions = check_whole("n_positions", n_positions, 1)
         if self.n_positions > self.n_items:
             raise ValueError(f"n_positions = {n_positions} is more than the {n_items} items there are to show")
-        self.identity = secrets.token_hex(8)
         self._rng: Stream = new_stream(seed)
 
     @property
@@ -143,7 +144,15 @@ class ClickPolicy(Policy):
         items = self._check_ranking(ranking)
         observed = self._check_clicks(clicks, len(items), seen)
         if len(observed):
+            self._learns_from(ranking)
             learn_once(self.state, items, np.array(ranking.notes, np.float64), observed)
+
+    def _learns_from(self, ranking: Ranking) -> None:
+        """What a policy notes about a list that was found to be in order, before it learns from the clicks on it."""
+
+    def _practise(self) -> None:
+        self.update(self.rank(), [0] * self.n_shown)
+        _ = self.best
 
     # -- lists that change ---------------------------------------------------------------------------------------
 
@@ -160,13 +169,14 @@ class ClickPolicy(Policy):
         n_positions
             Number of items to show; as before, or fewer where there are fewer items, if not given.
         """
-        positions = min(self.n_positions, len(kept)) if n_positions is None else n_positions
+        numbers = check_kept(kept, self.n_items)
+        positions = min(self.n_positions, len(numbers)) if n_positions is None else n_positions
         given = dict(self.parameters)
-        given.update({"initial": list(range(len(kept)))} if "initial" in given else {"n_items": len(kept)})
+        given.update({"initial": list(range(len(numbers)))} if "initial" in given else {"n_items": len(numbers)})
         policy = type(self)(**{**given, "n_positions": positions})
         policy.identity = self.identity
         policy.state.rng[:] = self.state.rng
-        old = np.array([-1 if item is None else item for item in kept], np.int64)
+        old = np.array([-1 if item is None else item for item in numbers], np.int64)
         stays = np.flatnonzero(old >= 0)
         policy._take_over(self, stays, old[stays])
         return policy
@@ -202,10 +212,10 @@ class ClickPolicy(Policy):
             raise ValueError(f"update needs the ranking that rank() gave (or Ranking.from_json), not {ranking!r}")
         if ranking.policy != self._tag:
             raise ValueError(f"{ranking!r} is not a list of this policy: feedback belongs to the policy that chose it")
-        self._check_different(ranking)
         if not all(is_index(item, self.n_items) for item in ranking):
             raise ValueError(f"items go from 0 to {self.n_items - 1}, not as in {ranking!r}")
-        if len(ranking.notes) != self.n_notes or not all(is_number(n) and math.isfinite(n) for n in ranking.notes):
+        self._check_different(ranking)
+        if len(ranking.notes) != self.n_notes or not all(map(is_finite, ranking.notes)):
             raise self._wrong_notes(ranking)
         return np.array(ranking.items, np.int64)
 
@@ -223,9 +233,11 @@ class ClickPolicy(Policy):
     ) -> npt.NDArray[np.uint8]:
         """The clicks on the positions that were seen."""
         try:
-            given = np.asarray(clicks, np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(f"clicks must be 0 or 1 for each position, not {clicks!r}") from None
+            given = np.asarray(clicks)
+        except (TypeError, ValueError, OverflowError):
+            given = np.asarray("not numbers")
+        if given.dtype.kind not in "biuf":
+            raise ValueError(f"clicks must be 0 or 1 for each position, not {clicks!r}")
         if given.shape != (n_shown,):
             raise ValueError(f"there are {n_shown} positions, but clicks are {clicks!r}")
         if not ((given == 0) | (given == 1)).all():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +14,11 @@ from rankloop.kernels import below, choose, entry, inlined, learn, next_word, se
 from rankloop.policies.base import learn_once
 from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
+from rankloop.policies.clicks.draws import Draws, fingerprint, is_fingerprint, no_draws, repeats
 from rankloop.policies.clicks.initial import check_initial
 from rankloop.policies.clicks.safety import Exchange, PairEvidence, SafetyReceipt
 
-TURN, OBSERVED, HORIZON, N_EXCHANGES, UNSORTED, EPOCH = range(6)
+TURN, OBSERVED, HORIZON, N_EXCHANGES, UNSORTED, EPOCH, REPEATED, EVER = range(8)
 FIRST_HORIZON = 1024
 """Where doubling starts when the horizon is unknown."""
 
@@ -32,6 +34,7 @@ class BubbleRankState(NamedTuple):
     counts: npt.NDArray[np.int64]
     exchanges: npt.NDArray[np.int64]
     log_inverse_delta: npt.NDArray[np.float64]
+    draws: Draws
     doubling: bool
 
 
@@ -183,6 +186,10 @@ class BubbleRank(ClickPolicy):
     those of the initial list. It learns in the cascade, dependent click and position-based models alike, from pairs of
     which both positions were seen.
 
+    What is proven rests on exchanges that were drawn independently, list by list. Each list carries a fingerprint of
+    its draw, and where lists learned from repeat an earlier one, as they do if several processes load one file without
+    random numbers of their own, the receipt promises nothing.
+
     Parameters
     ----------
     initial
@@ -231,7 +238,7 @@ class BubbleRank(ClickPolicy):
         self.initial = check_initial(initial)
         n_items = len(self.initial)
         super().__init__(n_items, n_items if n_positions is None else n_positions, seed)
-        self.n_notes = self.n_positions
+        self.n_notes = self.n_positions + 1  # the last is the fingerprint of the draw
         self.horizon = None if horizon is None else check_whole("horizon", horizon, 1)
         self.delta = None if delta is None else check_between("delta", delta, 0, 1)
         first_horizon = FIRST_HORIZON if self.horizon is None else max(2, self.horizon)
@@ -244,11 +251,21 @@ class BubbleRank(ClickPolicy):
             duels=np.zeros((n_items, n_items), np.int64),
             better=np.zeros((n_items, n_items), np.bool_),
             undecided=np.ones(n_items - 1, np.bool_),
-            counts=np.array([0, 0, first_horizon, 0, 0, 0]),
+            counts=np.array([0, 0, first_horizon, 0, 0, 0, 0, n_items]),
             exchanges=np.zeros((n_items * n_items, 3), np.int64),
             log_inverse_delta=np.array([log_inverse_delta]),
+            draws=no_draws(),
             doubling=self.horizon is None and self.delta is None,
         )
+
+    def rank(self) -> Ranking:
+        """The list to show next."""
+        draw = fingerprint(self.state.rng)
+        ranking = super().rank()
+        return Ranking(ranking.items, notes=(*ranking.notes[:-1], draw), policy=ranking.policy)
+
+    def _learns_from(self, ranking: Ranking) -> None:
+        self.state.counts[REPEATED] += repeats(self.state.draws, ranking.notes[-1])
 
     @property
     def base(self) -> list[int]:
@@ -267,10 +284,10 @@ class BubbleRank(ClickPolicy):
 
     def _check_ranking(self, ranking: Ranking) -> npt.NDArray[np.int64]:
         items = super()._check_ranking(ranking)
-        *exchanged, hidden = ranking.notes
-        twice = any(upper and lower for upper, lower in zip(exchanged, ranking.notes[1:], strict=True))
+        *exchanged, hidden, draw = ranking.notes
+        twice = any(upper and lower for upper, lower in pairwise((*exchanged, hidden)))
         rivals = [0, *(1 + item for item in range(self.n_items) if item not in ranking.items)]
-        if twice or hidden not in rivals or any(note not in (0, 1) for note in exchanged):
+        if twice or hidden not in rivals or any(note not in (0, 1) for note in exchanged) or not is_fingerprint(draw):
             raise self._wrong_notes(ranking)
         return items
 
@@ -283,7 +300,11 @@ class BubbleRank(ClickPolicy):
         state, other = self.state, before.state
         for mine, theirs in ((state.lead, other.lead), (state.duels, other.duels), (state.better, other.better)):
             mine[np.ix_(new, new)] = theirs[np.ix_(old, old)]
-        state.counts[[TURN, OBSERVED, HORIZON, EPOCH]] = other.counts[[TURN, OBSERVED, HORIZON, EPOCH]]
+        for count in (TURN, OBSERVED, HORIZON, EPOCH, REPEATED):
+            state.counts[count] = other.counts[count]
+        state.counts[EVER] = other.counts[EVER] + self.n_items - len(new)
+        if state.draws.shape == other.draws.shape:
+            state.draws[...] = other.draws
         state.log_inverse_delta[:] = other.log_inverse_delta
         _sort(state, self.n_positions)
 
@@ -308,11 +329,12 @@ class BubbleRank(ClickPolicy):
         """Go back to the initial list, forget all evidence, and refuse the feedback to lists shown before."""
         state = self.state
         state.base[:] = state.initial
-        for array in (state.lead, state.duels, state.better):
+        for array in (state.lead, state.duels, state.better, state.draws):
             array[...] = 0
         state.undecided[:] = True
         state.counts[EPOCH] += 1
         state.counts[N_EXCHANGES] = 0
+        state.counts[REPEATED] = 0
 
     def receipt(self) -> SafetyReceipt:
         """What was decided so far, on what evidence, and what is guaranteed."""
@@ -344,4 +366,6 @@ class BubbleRank(ClickPolicy):
             pairs=pairs,
             exchanges=[Exchange(after=after, raised=up, lowered=down) for after, up, down in rows],
             first_horizon=FIRST_HORIZON if state.doubling else None,
+            repeated_draws=int(state.counts[REPEATED]),
+            n_items_ever=int(state.counts[EVER]),
         )

@@ -246,9 +246,9 @@ class CascadeKLUCB(ClickPolicy):
     ) -> bool:
         """Learn from those items of an earlier list that were examined and are still there."""
         del notes
-        shown, observed = examined_of_outdated(items, clicks, seen, self.last_click)
+        shown, observed = examined_of_outdated(items, clicks, seen, self.last_click, self.n_positions)
         if len(observed):
-            learn_once(self.state, shown[: self.n_positions], np.zeros(0), observed[: self.n_positions])
+            learn_once(self.state, shown, np.zeros(0), observed)
         return True
 
     @property

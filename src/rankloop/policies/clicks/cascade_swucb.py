@@ -231,30 +231,39 @@ class CascadeSWUCB(ClickPolicy):
 
     def _take_over(self, before: CascadeSWUCB, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
         """Keep the clicks and looks of items that stay; new items have none, and so are shown soon."""
-        take_over_items(self.state, before.state, new, old)
-        self._renumber_ring(before, new, old)
+        state = self.state
+        take_over_items(state, before.state, new, old)
+        self._renumber_ring(before.state.ring, new, old)
+        counts = state.counts
+        n_rows = min(counts[LEARNED], counts[WINDOW])
+        rows = state.ring[(counts[OLDEST] + np.arange(n_rows)) % len(state.ring)]
+        state.seen[:] = np.bincount(np.abs(rows[rows != 0]) - 1, minlength=self.n_items)
+        state.clicked[:] = np.bincount(-rows[rows < 0] - 1, minlength=self.n_items)
+        state.width[:] = STALE
 
-    def _renumber_ring(self, before: CascadeSWUCB, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
-        """Rewrite the lists of the window in today's numbers; items that are gone leave them."""
-        ring, theirs = self.state.ring, before.state.ring
-        number = np.zeros(before.n_items + 1, np.int64)
+    def _renumber_ring(
+        self, theirs: npt.NDArray[np.int32], new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]
+    ) -> None:
+        """Rewrite the lists of the window in today's numbers; items that are gone leave them.
+
+        Where lists have become shorter, what stood lowest leaves them too.
+        """
+        number = np.zeros(max(np.abs(theirs).max(), old.max(initial=0) + 1) + 1, np.int32)
         number[old + 1] = new + 1
-        ring[...] = 0
-        for row in np.flatnonzero(theirs[:, 0]):
-            ended = np.flatnonzero(theirs[row] == 0)
-            there = theirs[row, : ended[0] if len(ended) else None]
-            renumbered = np.sign(there) * number[np.abs(there)]
-            renumbered = renumbered[renumbered != 0][: ring.shape[1]]
-            ring[row, : len(renumbered)] = renumbered
+        rows = np.sign(theirs) * number[np.abs(theirs)]
+        rows[np.logical_or.accumulate(theirs == 0, axis=1)] = 0  # what stands after the end of a row
+        rows = np.take_along_axis(rows, np.argsort(rows == 0, axis=1, kind="stable"), axis=1)
+        width = min(rows.shape[1], self.n_positions)
+        self.state.ring[:, :width] = rows[:, :width]
 
     def update_outdated(
         self, items: Sequence[int | None], notes: Sequence[float], clicks: Sequence[int], seen: int | None = None
     ) -> bool:
         """Learn from those items of an earlier list that were examined and are still there."""
         del notes
-        shown, observed = examined_of_outdated(items, clicks, seen, self.last_click)
+        shown, observed = examined_of_outdated(items, clicks, seen, self.last_click, self.n_positions)
         if len(observed):
-            learn_once(self.state, shown[: self.n_positions], np.zeros(0), observed[: self.n_positions])
+            learn_once(self.state, shown, np.zeros(0), observed)
         return True
 
     @property

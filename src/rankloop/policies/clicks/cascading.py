@@ -120,12 +120,17 @@ def take_over_items(state: Any, before: Any, new: npt.NDArray[np.int64], old: np
 
 
 def examined_of_outdated(
-    items: Sequence[int | None], clicks: Sequence[int], seen: int | None, last_click: bool
+    items: Sequence[int | None], clicks: Sequence[int], seen: int | None, last_click: bool, n_positions: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
-    """The items of an earlier list that were examined and are still there, with their clicks."""
+    """The items of an earlier list that were examined and are still there, with their clicks; at most `n_positions`.
+
+    Those that were clicked come last: all of them were examined, and none must seem to stand below the last click,
+    which may have been on an item that is gone.
+    """
     observed = np.array(clicks[: len(items) if seen is None else seen], np.uint8)
     n = n_examined.py_func(observed, last_click) if len(observed) else 0  # type: ignore[attr-defined]
-    there = [k for k in range(n) if items[k] is not None]
+    there = [k for k in range(n) if items[k] is not None][:n_positions]
+    there.sort(key=lambda k: observed[k])
     return np.array([items[k] for k in there], np.int64), observed[there]
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+
+Item = int | str
+"""An item's number, or the name that users know it by."""
 
 
 @dataclass(frozen=True)
@@ -16,8 +20,8 @@ class PairEvidence:
     the threshold.
     """
 
-    upper: int
-    lower: int
+    upper: Item
+    lower: Item
     lead: int
     observations: int
     threshold: float
@@ -29,8 +33,8 @@ class Exchange:
     """After that many lists, `raised` was proven better than `lowered` and took its place."""
 
     after: int
-    raised: int
-    lowered: int
+    raised: Item
+    lowered: Item
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,8 @@ class SafetyReceipt:
     pairs            1 over 0: decided (lead 80 of 90, needs more than 99.7)
     """
 
-    initial: list[int]
-    base: list[int]
+    initial: Sequence[Item]
+    base: Sequence[Item]
     n_positions: int
     lists_learned_from: int
     horizon: int
@@ -61,6 +65,29 @@ class SafetyReceipt:
     exchanges: list[Exchange]
     first_horizon: int | None = None
     """Where no horizon was given: the first one tried, doubled until it was `horizon`."""
+    repeated_draws: int = 0
+    """How many of the lists learned from, at least, were found to repeat the random exchanges of an earlier one."""
+    n_items_ever: int = 0
+    """How many items the production list has had, where it has changed: all of their pairs were at risk."""
+
+    def named(self, names: Sequence[str]) -> SafetyReceipt:
+        """The receipt with the names of items in place of their numbers."""
+
+        def name(item: Item) -> str:
+            return names[int(item)]
+
+        return replace(
+            self,
+            initial=[name(item) for item in self.initial],
+            base=[name(item) for item in self.base],
+            pairs=[replace(pair, upper=name(pair.upper), lower=name(pair.lower)) for pair in self.pairs],
+            exchanges=[replace(each, raised=name(each.raised), lowered=name(each.lowered)) for each in self.exchanges],
+        )
+
+    @property
+    def promises(self) -> bool:
+        """Whether anything is guaranteed: not where lists were not drawn independently, so that the proof is void."""
+        return self.repeated_draws == 0
 
     @property
     def extra_inversions(self) -> float:
@@ -75,9 +102,12 @@ class SafetyReceipt:
     def probability(self) -> float:
         """The bound holds for all lists at once with at least this probability: 1 - sqrt(delta) L^2 n.
 
-        L is the number of items and n that of lists, the horizon or more. Where the horizon was doubled, each stretch
-        of lists had its own delta, and what may go wrong in them adds up.
+        L is the number of items, of all that were ever listed, and n that of lists, the horizon or more. Where the
+        horizon was doubled, each stretch of lists had its own delta, and what may go wrong in them adds up. Where
+        nothing is promised it is 0.
         """
+        if not self.promises:
+            return 0.0
         if self.first_horizon is None:
             failure = math.sqrt(self.delta) * max(self.horizon, self.lists_learned_from)
         else:
@@ -85,7 +115,7 @@ class SafetyReceipt:
             while horizon < self.horizon:
                 horizon *= 2
                 failure += 0.5 / horizon  # half as many lists as the horizon, each with sqrt(delta) = 1 / horizon^2
-        return max(0.0, 1 - failure * len(self.initial) ** 2)
+        return max(0.0, 1 - failure * max(len(self.initial), self.n_items_ever) ** 2)
 
     @property
     def _horizon_in_words(self) -> str:
@@ -94,7 +124,11 @@ class SafetyReceipt:
 
     def to_json(self) -> str:
         """The receipt as a JSON object."""
-        derived = {"extra_inversions": self.extra_inversions, "probability": self.probability}
+        derived = {
+            "extra_inversions": self.extra_inversions,
+            "probability": self.probability,
+            "promises": self.promises,
+        }
         return json.dumps({**asdict(self), **derived})
 
     def __str__(self) -> str:
@@ -103,12 +137,25 @@ class SafetyReceipt:
             ("production list", " ".join(map(str, self.initial))),
             ("base list now", " ".join(map(str, self.base))),
             ("learned from", f"{self.lists_learned_from:,} lists ({self._horizon_in_words})"),
-            (
-                "guarantee",
-                f"no list has more than {extra} pair{'s' * (extra != 1)} in the wrong order beyond those of the "
-                f"production list,\n{'':17}with probability at least {self.probability:.6g}",
-            ),
         ]
+        if self.promises:
+            lines += [
+                (
+                    "guarantee",
+                    f"no list has more than {extra} pair{'s' * (extra != 1)} in the wrong order beyond those of the "
+                    "production list,",
+                ),
+                ("", f"with probability at least {self.probability:.6g}"),
+            ]
+        else:
+            lines += [
+                (
+                    "guarantee",
+                    f"none: at least {self.repeated_draws:,} of these lists repeated the exchanges of",
+                ),
+                ("", "an earlier one, so that position may pass for evidence. Answer each list once, and"),
+                ("", "load a policy that others load too with rl.load(path, seed=...); then revert()."),
+            ]
         lines += _column(
             "exchanges", [f"after {e.after:,} lists: {e.raised} above {e.lowered}" for e in self.exchanges]
         )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rankloop.policies.base import Policy, choose_once, learn_once
-from rankloop.policies.checks import check_whole, is_index
+from rankloop.policies.checks import check_whole, is_finite, is_index
 
 NOTES = 2
 """How many numbers a dueling policy may note about a duel."""
@@ -21,8 +21,10 @@ NOTES = 2
 class Duel:
     """Two arms to compare: for rankers, by interleaving their lists.
 
-    `notes` are numbers that the policy wants back with the outcome; a duel may be answered late, or never, or by
-    another process, so it travels as plain JSON.
+    `notes` are numbers that the policy wants back with the outcome, and `policy` says whose duel it is: another policy
+    refuses its outcome. A duel may be answered late, or never, or by another process, so it travels as plain JSON. One
+    that is made by hand, of a logged comparison say, is nobody's, and any policy learns from it. Duels are equal if
+    their arms and notes are.
 
     >>> duel = Duel(3, 5)
     >>> duel.to_json()
@@ -35,6 +37,7 @@ class Duel:
     left: int
     right: int
     notes: tuple[float, ...] = ()
+    policy: str = field(default="", compare=False, repr=False)
 
     def __iter__(self) -> Iterator[int]:
         yield self.left
@@ -45,6 +48,8 @@ class Duel:
         fields: dict[str, Any] = {"left": self.left, "right": self.right}
         if self.notes:
             fields["notes"] = list(self.notes)
+        if self.policy:
+            fields["policy"] = self.policy
         return json.dumps(fields)
 
     @classmethod
@@ -52,14 +57,16 @@ class Duel:
         """The duel of a JSON text, or of the mapping such a text holds."""
         try:
             fields = text if isinstance(text, Mapping) else json.loads(text)
-            left, right = fields["left"], fields["right"]
+            left, right, policy = fields["left"], fields["right"], fields.get("policy", "")
             notes = tuple(float(note) for note in fields.get("notes", ()))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             raise ValueError(f"not a duel: {text!r} ({error})") from None
         for arm in (left, right):
             if isinstance(arm, bool) or not isinstance(arm, int):
                 raise ValueError(f"not a duel: arms must be whole numbers, not {arm!r}")
-        return cls(left, right, notes)
+        if not isinstance(policy, str):
+            raise ValueError(f"not a duel: the policy must be a text, not {policy!r}")
+        return cls(left, right, notes, policy)
 
 
 class DuelingPolicy(Policy):
@@ -76,26 +83,33 @@ class DuelingPolicy(Policy):
         items = np.zeros(2, np.int64)
         notes = np.zeros(NOTES)
         choose_once(self.state, items, notes)
-        return Duel(int(items[0]), int(items[1]), tuple(notes.tolist()) if notes.any() else ())
+        return Duel(int(items[0]), int(items[1]), tuple(notes.tolist()) if notes.any() else (), self.identity)
 
     def update(self, duel: Duel, winner: int) -> None:
         """Learn that `winner` won the duel."""
+        if not isinstance(duel, Duel):
+            raise ValueError(f"update needs the duel that duel() gave (or a Duel of two arms), not {duel!r}")
+        if duel.policy not in ("", self.identity):
+            raise ValueError(f"{duel!r} is not a duel of this policy: feedback belongs to the policy that chose it")
         left, right = duel
         for arm in (left, right):
-            if not is_index(arm, self.n_arms):
-                raise ValueError(f"duel names arm {arm!r}, but arms go from 0 to {self.n_arms - 1}")
+            self._check_arm("duel", arm)
         if not is_index(winner, self.n_arms) or winner not in (left, right):
             raise ValueError(f"winner must be one of the duel's arms, {left} or {right}, not {winner!r}")
         learn_once(self.state, np.array([left, right], np.int64), self._notes(duel), bool(winner == left))
 
     def _notes(self, duel: Duel) -> npt.NDArray[np.float64]:
-        notes = np.zeros(NOTES)
-        if duel.notes:
-            given = np.asarray(duel.notes, np.float64)
-            if given.shape != notes.shape or not np.isfinite(given).all():
-                raise ValueError(f"a duel of {type(self).__name__} has {NOTES} notes or none, not {duel.notes!r}")
+        notes, given = np.zeros(NOTES), duel.notes
+        if not isinstance(given, tuple) or len(given) not in (0, NOTES) or not all(map(is_finite, given)):
+            raise ValueError(f"a duel of {type(self).__name__} has {NOTES} notes or none, not {given!r}")
+        if given:
             notes[:] = given
         return notes
+
+    def _practise(self) -> None:
+        duel = self.duel()
+        self.update(duel, duel.left)
+        _ = self.best, self.winner
 
     @property
     def best(self) -> int:
@@ -109,8 +123,12 @@ class DuelingPolicy(Policy):
 
     def eliminated(self, arm: int) -> bool:
         """Whether the policy has ruled out the arm for good."""
-        del arm
+        self._check_arm("arm", arm)
         return False
+
+    def _check_arm(self, name: str, arm: Any) -> None:
+        if not is_index(arm, self.n_arms):
+            raise ValueError(f"{name} names arm {arm!r}, but arms go from 0 to {self.n_arms - 1}")
 
 
 def check_n_arms(n_arms: int) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.kernels import (
+    Stream,
     below,
     choose,
     compiled,
@@ -258,3 +259,7 @@ class DTS(_OptimisticPolicy):
             rivals=np.zeros(self.n_arms, np.int64),
             quantiles=np.zeros(self.n_arms),
         )
+
+    def _take_stream(self, rng: Stream) -> None:
+        super()._take_stream(rng)
+        self.state.lanes[...] = lanes(rng, len(self.state.words))

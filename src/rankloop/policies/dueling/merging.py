@@ -9,7 +9,7 @@ large ones, so that each has from 0.5 M to 1.5 M arms where that is possible, M 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from rankloop.kernels import Stream, compiled, inlined
 from rankloop.policies.base import new_stream, shuffled
-from rankloop.policies.checks import check_positive, check_whole
+from rankloop.policies.checks import check_kept, check_positive, check_whole
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 from rankloop.theory import merge_constant
 
@@ -88,19 +88,20 @@ class _MergePolicy(DuelingPolicy):
         """The policy over another set of arms, with all duels between those that stay.
 
         Survivors stay in their batches. Arms that join form batches of their own; where that makes too many, the
-        smallest are joined. An arm that was eliminated stays so only where its duels with an arm that stays are proof
-        enough: what was lost to one that leaves is open again.
+        smallest are joined. An arm that was eliminated stays so only where an arm that stays is proof of it: what was
+        lost to one that leaves is open again.
 
         Parameters
         ----------
         kept
             For each arm, the number it had before; None for an arm that joins.
         """
-        given = {**self.parameters, "n_arms": len(kept)}
+        numbers = check_kept(kept, self.n_arms)
+        given = {**self.parameters, "n_arms": len(numbers)}
         policy = type(self)(**given)
         policy.identity = self.identity
         policy.state.rng[:] = self.state.rng
-        policy._take_over(self, kept)
+        policy._take_over(self, numbers)
         return policy
 
     def _take_over(self, before: Self, kept: Sequence[int | None]) -> None:
@@ -108,18 +109,17 @@ class _MergePolicy(DuelingPolicy):
         n = self.n_arms
         new.arm_of[:] = new.slot_of[:] = np.arange(n)
         stays = [arm for arm in range(n) if kept[arm] is not None]
-        theirs = old.slot_of[[kept[arm] for arm in stays]]
+        theirs = old.slot_of[np.array([kept[arm] for arm in stays], np.int64)]
         for name in self._of_pairs:
             getattr(self.state, name)[np.ix_(stays, stays)] = getattr(before.state, name)[np.ix_(theirs, theirs)]
         new.counts[[TURN, OBSERVED]] = old.counts[[TURN, OBSERVED]]
         number = {slot: arm for arm, slot in zip(stays, theirs.tolist(), strict=True)}
         groups = [[number[slot] for slot in slots.tolist() if slot in number] for slots in before._slots()]
         alive = {arm for group in groups for arm in group}
-        wins, level = self.state.wins, self._level()
         back = [
             arm
-            for arm in stays
-            if arm not in alive and not any(loses.py_func(wins, arm, rival, level) for rival in stays if rival != arm)
+            for arm, slot in zip(stays, theirs.tolist(), strict=True)
+            if arm not in alive and not before._has_lost_to_one_of(slot, theirs)
         ]
         joining = [arm for arm in range(n) if kept[arm] is None] + back
         groups += [joining[i : i + self.batch_size] for i in range(0, len(joining), self.batch_size)]
@@ -128,7 +128,7 @@ class _MergePolicy(DuelingPolicy):
             groups = sorted([groups[0] + groups[1], *groups[2:]], key=len)
         order = [arm for group in groups for arm in group]
         new.rival[:] = GONE
-        new.rival[order] = NOBODY
+        new.rival[order] = SEVERAL  # who was beaten meanwhile, or is by today's bounds, leaves on the next visit
         new.order[: len(order)] = order
         new.start[: len(groups)] = np.cumsum([0, *map(len, groups)])[:-1]
         new.size[: len(groups)] = list(map(len, groups))
@@ -137,8 +137,17 @@ class _MergePolicy(DuelingPolicy):
             stage += 1
         new.counts[[N_BATCHES, N_ALIVE, STAGE]] = len(groups), len(order), stage
 
-    def _level(self) -> float:
-        return float(bonus.py_func(self._batches))  # type: ignore[attr-defined]
+    def _has_lost_to_one_of(self, slot: int, rivals: npt.NDArray[np.int64]) -> bool:
+        """Whether one of these rivals is proof that a slot was eliminated with good reason.
+
+        The rival against whom it looks worst is: bounds widen with time, so that those of today need not say so any
+        more. So is any against whom it loses by the bounds of today.
+        """
+        wins = self.state.wins
+        won, lost = wins[slot].astype(np.float64), wins[:, slot].astype(np.float64)
+        duels = np.where(won + lost > 0, won + lost, np.nan)
+        optimistic = won / duels + np.sqrt(_bonus(self._batches) / duels)
+        return bool(np.nanmin(optimistic[rivals], initial=1.0) <= max(0.5, np.nanmin(optimistic, initial=1.0)))
 
     @property
     def batches(self) -> list[list[int]]:
@@ -174,6 +183,7 @@ class _MergePolicy(DuelingPolicy):
 
     def eliminated(self, arm: int) -> bool:
         """Whether the arm has lost to another beyond doubt."""
+        self._check_arm("arm", arm)
         return bool(self._batches.rival[self._batches.slot_of[arm]] == GONE)
 
 
@@ -231,6 +241,10 @@ def loses(wins: Any, slot: int, rival: int, level: float) -> bool:
     """Whether even the optimistic estimate says that the slot loses to the rival more often than not."""
     duels = wins[slot, rival] + wins[rival, slot]
     return duels > 0 and wins[slot, rival] / duels + math.sqrt(level / duels) < 0.5
+
+
+# The same for a caller in Python, where arms join or leave.
+_bonus: Callable[[Any], float] = getattr(bonus, "py_func", bonus)
 
 
 @inlined

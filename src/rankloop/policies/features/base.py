@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.policies.base import choose_once, learn_once
-from rankloop.policies.checks import is_index, is_number
+from rankloop.policies.checks import is_finite, is_index, is_number
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.features.catalogue import (
     Catalogue,
@@ -26,7 +26,7 @@ from rankloop.policies.features.catalogue import (
 from rankloop.policies.features.explanation import Explanation, explain_list, names_of
 from rankloop.policies.features.greedy import new_desk
 from rankloop.policies.features.ridge import Floats, Ridge, new_ridge
-from rankloop.policies.features.steps import FeatureState
+from rankloop.policies.features.steps import DiverseState, FeatureState
 
 LARGEST = 1e9
 """Of gamma, and of the ridge or what divides by it."""
@@ -44,12 +44,6 @@ Feedback = (
 """A list with its clicks and, where only its first positions were seen, how many."""
 
 
-def parts(feedback: Feedback) -> tuple[Ranking, Sequence[int] | npt.NDArray[Any], int | None]:
-    """The list, its clicks, and how many positions were seen (None: all)."""
-    ranking, clicks, seen = feedback if len(feedback) == 3 else (*feedback, None)
-    return ranking, clicks, seen
-
-
 class Kept(NamedTuple):
     """What a policy has learned, and which items may be shown."""
 
@@ -62,8 +56,7 @@ class FeaturePolicy(ClickPolicy):
     """Base of the policies that rank items by their features.
 
     Items are the rows of the features, from 0 on. The catalogue may grow and shrink: numbers are never given twice, and
-    items that were removed keep their features, since clicks on lists that show them may still come. A policy is not
-    for several threads at once.
+    items that were removed keep their features, since clicks on lists that show them may still come.
     """
 
     cascade: ClassVar[bool] = True
@@ -74,6 +67,9 @@ class FeaturePolicy(ClickPolicy):
 
     takes_seen = True
     may_be_shorter = True
+
+    _literal: bool = False
+    """Whether a topic below 0 uncovers what items above cover; else it covers nothing."""
 
     _least_coverage: ClassVar[float] = 0.0
     """What a topic covers at least."""
@@ -102,7 +98,9 @@ class FeaturePolicy(ClickPolicy):
         model = new_ridge(self._n_topics + self._n_relevance, self.ridge)
         self.state = self._state_with(new_catalogue(*self._features), self._rng, model)
 
-    def _state_with(self, catalogue: Catalogue, rng: npt.NDArray[np.uint64], model: Ridge) -> FeatureState:
+    def _state_with(
+        self, catalogue: Catalogue, rng: npt.NDArray[np.uint64], model: Ridge
+    ) -> FeatureState | DiverseState:
         n_items = len(catalogue.eligible)
         squares = (catalogue.relevance**2).sum(axis=1)
         np.add.at(squares, catalogue.topic_items, catalogue.topic_coverage**2)
@@ -117,6 +115,7 @@ class FeaturePolicy(ClickPolicy):
             gamma=self.gamma,
             cascade=self.cascade,
             sampled=self.sampled,
+            literal=self._literal,
         )
 
     # -- ranking and learning ------------------------------------------------------------------------------------
@@ -142,7 +141,11 @@ class FeaturePolicy(ClickPolicy):
         return self._choose_from(state, names, features, n_shown)
 
     def _choose_from(
-        self, state: FeatureState, names: npt.NDArray[np.int64], features: tuple[Floats, Floats], n_shown: int
+        self,
+        state: FeatureState | DiverseState,
+        names: npt.NDArray[np.int64],
+        features: tuple[Floats, Floats],
+        n_shown: int,
     ) -> Ranking:
         items = np.zeros(n_shown, np.int64)
         choose_once(state, items, np.zeros(0))
@@ -164,7 +167,7 @@ class FeaturePolicy(ClickPolicy):
 
         Where one of them is refused, none is learned from.
         """
-        for checked in [self.check_update(*parts(each)) for each in feedback]:
+        for checked in [self.check_update(*each) for each in check_feedback(feedback)]:
             self.learn(*checked)
 
     def check_update(
@@ -192,6 +195,10 @@ class FeaturePolicy(ClickPolicy):
         rows[brought] = notes.reshape(-1, rows.shape[1])
         return rows[:, : self._n_relevance], rows[:, self._n_relevance :]
 
+    def _practise(self) -> None:
+        self.state.catalogue.eligible[:] = 1  # of a copy: however few items may be shown now
+        super()._practise()
+
     # -- explaining ----------------------------------------------------------------------------------------------
 
     def explain(
@@ -216,8 +223,9 @@ class FeaturePolicy(ClickPolicy):
             What to call the topics.
         """
         shown = self.best if ranking is None else ranking
-        notes = np.array(getattr(shown, "notes", ()), np.float64)
-        items = self._check_ranking(cast(Ranking, shown)) if len(notes) else check_items(shown, self.n_items)
+        brings = shown.notes if isinstance(shown, Ranking) else ()
+        items = self._check_ranking(cast(Ranking, shown)) if brings else check_items(shown, self.n_items)
+        notes = np.array(brings, np.float64)
         features = self._rows(items, notes)
         if topics is None:
             covering = self._topics_of(features)
@@ -225,7 +233,17 @@ class FeaturePolicy(ClickPolicy):
             of_catalogue = check_one_each("topics", check_topics("topics", topics), self.n_items)
             covering = np.where(items[:, None] < 0, 0.0, of_catalogue[items])
         names, model = names_of(items, titles, self.n_items), self.state.model
-        return explain_list(items, names, features, model.weights, model.covariance, self.gamma, covering, topic_names)
+        return explain_list(
+            items,
+            names,
+            features,
+            model.weights,
+            model.covariance,
+            self.gamma,
+            covering,
+            topic_names,
+            literal=self._literal,
+        )
 
     def _topics_of(self, features: tuple[Floats, Floats]) -> Floats:
         """What among the features of items are topics to speak of."""
@@ -344,7 +362,8 @@ class FeaturePolicy(ClickPolicy):
     def _check_new(self, relevance: Any, topics: Any) -> tuple[Floats, Floats]:
         """The features of a new catalogue; of those that the policy does not take, no columns."""
         for name, given in zip(self._names, (relevance, topics), strict=True):
-            if name is not None and hasattr(given, "__len__") and len(given) == 0:
+            sized = hasattr(given, "__len__") and getattr(given, "ndim", 1) > 0
+            if name is not None and sized and len(given) == 0:
                 raise ValueError(f"{name} has no rows: there must be at least one item")
         return self._check_rows(relevance, topics)
 
@@ -406,8 +425,7 @@ class FeaturePolicy(ClickPolicy):
         # Strangers: numbered from -1 down, with their features in the notes.
         if ranking.policy != self._tag:
             raise ValueError(f"{ranking!r} is not a list of this policy: feedback belongs to the policy that chose it")
-        self._check_different(ranking)
-        if not all(is_number(n) and abs(n) < np.inf for n in notes):
+        if not all(map(is_finite, notes)):
             raise self._wrong_notes(ranking)
         whole = [item for item in ranking if isinstance(item, int | np.integer) and not isinstance(item, bool)]
         brought = [item for item in whole if -(2**63) <= item < 0]
@@ -416,9 +434,20 @@ class FeaturePolicy(ClickPolicy):
             raise self._wrong_notes(ranking)
         if not all(item in brought or is_index(item, self.n_items) for item in ranking):
             raise ValueError(f"items go from 0 to {self.n_items - 1}, not as in {ranking!r}")
+        self._check_different(ranking)
         given = np.reshape(np.array(notes, np.float64), (len(brought), width))
         covered = given[:, self._n_relevance :]
         too_long = np.abs(given[:, : self._n_relevance]).max(initial=0.0) > LONGEST * math.sqrt(self.ridge)
         if too_long or ((covered < self._least_coverage) | (covered > 1.0)).any():
             raise self._wrong_notes(ranking)
         return np.array(ranking.items, np.int64)
+
+
+def check_feedback(feedback: Any) -> list[tuple[Any, Any, Any]]:
+    """Lists, each with its clicks and how many positions were seen (None: all); they are checked later."""
+    try:
+        return [(*each, None) if len(each) == 2 else (each[0], each[1], each[2]) for each in feedback]
+    except (TypeError, ValueError, IndexError, KeyError):
+        raise ValueError(
+            f"feedback must be pairs of a ranking and its clicks, or triples with how much was seen, not {feedback!r}"
+        ) from None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class CascadeHybrid(FeaturePolicy):
     RecSys 2020.
     """
 
-    examples = (
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {"relevance": np.eye(5), "topics": np.full((5, 2), 0.05), "n_positions": 2},
         {"relevance": np.eye(4, 3), "topics": np.eye(4) * 0.8, "n_positions": 4, "gamma": 0.5, "ridge": 2.0},
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class CascadeLinUCB(FeaturePolicy):
     UAI 2016.
     """
 
-    examples = (
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {"features": np.eye(5), "n_positions": 2},
         {"features": np.eye(4), "n_positions": 4, "gamma": 0.5, "ridge": 2.0},
     )

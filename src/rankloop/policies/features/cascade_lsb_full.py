@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 import numpy as np
 
 from rankloop.policies.features.cascade_hybrid import CascadeHybrid
@@ -15,6 +17,11 @@ class CascadeLSBFull(CascadeHybrid):
     It knows as much as CascadeHybrid, but takes relevance for something that a list can cover: a baseline of the
     thesis. `theta` are the weights of the topics and, after them, of the relevance features.
 
+    What an item adds to a topic is its coverage times the product of 1 - x_b over the items b above it. The thesis does
+    not say what becomes of relevance features below 0, of which a singular value decomposition has many. Taken
+    literally, such an item makes the product larger than 1: the topic is then worth more below it. The convention here,
+    which is ours and not the thesis', is that what is below 0 covers nothing, so that the product stays in [0, 1].
+
     Parameters
     ----------
     relevance
@@ -27,6 +34,9 @@ class CascadeLSBFull(CascadeHybrid):
         How much to explore.
     ridge
         How many observations the belief that nothing matters is worth.
+    negative
+        What a relevance feature below 0 does to the items below: "nothing" (ours), or "literal", the product as the
+        thesis writes it.
     seed
         Of the policy's own random numbers, which only break ties.
 
@@ -45,7 +55,25 @@ class CascadeLSBFull(CascadeHybrid):
     RecSys 2020.
     """
 
+    examples = (*CascadeHybrid.examples, {**CascadeHybrid.examples[1], "relevance": -np.eye(4), "negative": "literal"})
     _least_coverage = -1.0
+
+    def __init__(
+        self,
+        relevance: Any,
+        topics: Any,
+        n_positions: int,
+        *,
+        gamma: float = 1.0,
+        ridge: float = 1.0,
+        negative: Literal["nothing", "literal"] = "nothing",
+        seed: int | None = None,
+    ) -> None:
+        if negative not in ("nothing", "literal"):
+            raise ValueError(f"negative must be 'nothing' or 'literal', not {negative!r}")
+        self.negative = negative
+        self._literal = negative == "literal"
+        super().__init__(relevance, topics, n_positions, gamma=gamma, ridge=ridge, seed=seed)
 
     @property
     def relevance(self) -> Floats:

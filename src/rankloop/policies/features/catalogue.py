@@ -108,11 +108,18 @@ def check_topics(name: str, given: Any, width: int | None = None, *, least: floa
     return values
 
 
-def check_one_each(name: str, given: Any, n_items: int) -> Any:
-    """What has one entry for each item of a catalogue."""
-    if len(given) != n_items:
-        raise ValueError(f"{name} has {len(given)} rows, but there are {n_items} items")
-    return given
+def check_one_each(name: str, given: Any, n: int, things: str = "items") -> Any:
+    """A sequence with one entry for each item of a catalogue, or for each of other things."""
+    try:
+        entries = given if isinstance(given, np.ndarray) else list(given)
+        n_entries = -1 if isinstance(given, str | bytes) else len(entries)
+    except TypeError:
+        n_entries = -1
+    if n_entries < 0:
+        raise ValueError(f"{name} must have one entry for each of the {n} {things}, not be {given!r}")
+    if n_entries != n:
+        raise ValueError(f"{name} has {n_entries} entries, but there are {n} {things}")
+    return entries
 
 
 def check_items(items: Any, n_items: int) -> Ints:

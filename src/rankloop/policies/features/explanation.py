@@ -90,16 +90,19 @@ def explain_list(
     gamma: float,
     covering: Floats,
     topic_names: Sequence[str] | None,
+    *,
+    literal: bool,
 ) -> Explanation:
     """Why items stand on a list, by the weights of topics and relevance features, and their covariance.
 
-    Titles, features and what the items cover come in the order of the list.
+    Titles, features and what the items cover come in the order of the list. With `literal`, topics below 0 uncover what
+    the items above cover; else they cover nothing.
     """
     relevance, topics = features
     n_topics = topics.shape[1]
-    names = [f"topic {j}" for j in range(covering.shape[1])] if topic_names is None else list(topic_names)
-    if len(names) != covering.shape[1]:
-        raise ValueError(f"there are {covering.shape[1]} topics, but {len(names)} names for them")
+    names = [f"topic {j}" for j in range(covering.shape[1])]
+    if topic_names is not None:
+        names = [str(name) for name in check_one_each("topic_names", topic_names, covering.shape[1], "topics")]
     remaining = np.ones(n_topics)
     items = []
     for k, number in enumerate(numbers.tolist()):
@@ -108,7 +111,7 @@ def explain_list(
         width = gamma * float(np.sqrt(max(0.0, phi @ covariance @ phi)))
         about = [names[j] for j in np.argsort(-covering[k], kind="stable") if covering[k, j] > 0]
         items.append(ExplainedItem(number, titles[k], tuple(about), relevant + novel, relevant, novel, width))
-        remaining *= 1.0 - np.maximum(topics[k], 0.0)
+        remaining *= 1.0 - (topics[k] if literal else np.maximum(topics[k], 0.0))
     covered = np.asarray(1.0 - np.cumprod(1.0 - covering, axis=0), np.float64)
     return Explanation(items, covered, names)
 

@@ -89,11 +89,14 @@ def new_desk(n_items: int, n_covered: int, n_topics: int, n_features: int, n_pos
 
 
 @inlined
-def fill_greedily(rng: Any, items: Any, catalogue: Any, covariance: Any, widths: Any, desk: Any, bonus: float) -> None:
+def fill_greedily(
+    rng: Any, items: Any, catalogue: Any, covariance: Any, widths: Any, desk: Any, bonus: float, literal: bool
+) -> None:
     """Write the list into `items`.
 
     `desk.weights` are the weights to rank with; `widths` holds for each item a bound of its uncertainty at the first
-    position. The list made before is a guess that lets the bounds bite from the first item on.
+    position. The list made before is a guess that lets the bounds bite from the first item on. `literal` is for
+    topics below 0 in catalogues without relevance features.
     """
     upper, remaining, batch, scores = desk.upper, desk.remaining, desk.batch, desk.scores
     # The last entry of `stamp` counts lists, so that what was worked out for an earlier one is known to be stale.
@@ -108,7 +111,7 @@ def fill_greedily(rng: Any, items: Any, catalogue: Any, covariance: Any, widths:
         best = -np.inf
         for b in range(n):
             best = max(best, scores[b])
-        threshold = _below(best)
+        threshold = reach(best)
         chosen = -1
         ties = 0
         n = 0
@@ -130,29 +133,35 @@ def fill_greedily(rng: Any, items: Any, catalogue: Any, covariance: Any, widths:
                     elif scores[b] == best:
                         chosen = batch[b]
                         ties += 1
-                threshold = _below(best)
+                threshold = reach(best)
                 n = 0
         if ties > 1:
-            chosen = _pick(below(rng, ties), best, upper)
-        items[k] = chosen if chosen >= 0 else _any_left(upper)
+            chosen = pick(below(rng, ties), best, upper)
+        items[k] = chosen if chosen >= 0 else any_left(upper)
         chosen = items[k]
         upper[chosen] = -np.inf
         for p in range(catalogue.starts[chosen], catalogue.starts[chosen + 1]):
             j = catalogue.topics[p]
-            lost = remaining[j] * max(catalogue.coverage[p], 0.0)  # what is below 0 covers nothing
+            lost = remaining[j] * covered_by(catalogue.coverage[p], literal)
             _cover(j, lost, catalogue, covariance, desk, bonus)
     for k in range(len(desk.last)):  # what a short list leaves over goes to its last item: repeats must come last
         desk.last[k] = items[min(k, len(items) - 1)]
 
 
 @inlined
-def _below(best: float) -> float:
+def covered_by(coverage: float, literal: bool) -> float:
+    """The part of what remains of a topic that an item covers: nothing where its coverage is below 0, or less."""
+    return coverage if literal else max(coverage, 0.0)
+
+
+@inlined
+def reach(best: float) -> float:
     """What a bound must reach for its item to be looked at; items that may not be shown have no finite bound."""
     return best - ROUNDING * (1.0 + abs(best)) if best > -np.inf else -LARGEST
 
 
 @compiled
-def _any_left(upper: Any) -> int:
+def any_left(upper: Any) -> int:
     """An item that may be shown, where no score is a number to compare."""
     a = 0
     while upper[a] == -np.inf:
@@ -161,7 +170,7 @@ def _any_left(upper: Any) -> int:
 
 
 @compiled
-def _pick(skip: int, best: float, upper: Any) -> int:
+def pick(skip: int, best: float, upper: Any) -> int:
     """One of the items that have the best score: bounds were replaced by scores where they reached it."""
     for a in range(len(upper)):
         if upper[a] == best:
@@ -198,7 +207,7 @@ def _bound_all(catalogue: Any, widths: Any, desk: Any, bonus: float) -> None:
 def _cover(topic: int, lost: float, catalogue: Any, covariance: Any, desk: Any, bonus: float) -> None:
     """Cover a part of a topic: bring values and bounds of its items up to date."""
     less = -lost * desk.weights[topic]
-    more = lost * bonus * math.sqrt(max(covariance[topic, topic], 0.0))
+    more = abs(lost) * bonus * math.sqrt(max(covariance[topic, topic], 0.0))
     if len(catalogue.table):
         _add(catalogue, topic, desk.upper, less, more)
     elif bonus == 0.0 or not len(catalogue.columns):

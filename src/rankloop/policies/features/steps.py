@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from rankloop.kernels import choose, learn, settled, step
 from rankloop.policies.features.catalogue import Catalogue
-from rankloop.policies.features.greedy import Desk, fill_greedily
+from rankloop.policies.features.diverse import Room, fill_diversely
+from rankloop.policies.features.greedy import Desk, covered_by, fill_greedily
 from rankloop.policies.features.ridge import Floats, Ridge, draw_weights, estimate, observe
 
 
@@ -24,6 +25,26 @@ class FeatureState(NamedTuple):
     """Whether users look down to their first click only, and so only the items down to it were seen."""
     sampled: bool
     """Whether to explore by drawing weights, not by adding a bonus."""
+    literal: bool
+    """Whether a topic below 0 uncovers what items above cover, as the product literally says."""
+
+
+class DiverseState(NamedTuple):
+    """A FeatureState whose lists are worth more the more their items differ."""
+
+    rng: npt.NDArray[np.uint64]
+    model: Ridge
+    widths: Floats
+    catalogue: Catalogue
+    desk: Desk
+    gamma: float
+    cascade: bool
+    sampled: bool
+    literal: bool
+    room: Room
+    diversity: float
+    """The weight of a list's entropy beside the scores of its items."""
+    variance: float
 
 
 @step(choose, FeatureState, counted=False)
@@ -36,9 +57,29 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
     else:
         for i in range(len(desk.weights)):
             desk.weights[i] = state.model.weights[i]
-    fill_greedily(state.rng, items, state.catalogue, state.model.covariance, state.widths, desk, bonus)
+    fill_greedily(state.rng, items, state.catalogue, state.model.covariance, state.widths, desk, bonus, state.literal)
 
 
+@step(choose, DiverseState, counted=False)
+def _choose_diversely(state: Any, items: Any, notes: Any) -> None:
+    desk = state.desk
+    for i in range(len(desk.weights)):
+        desk.weights[i] = state.model.weights[i]
+    fill_diversely(
+        state.rng,
+        items,
+        state.catalogue,
+        state.model.covariance,
+        state.widths,
+        desk,
+        state.gamma,
+        state.room,
+        state.diversity,
+        state.variance,
+    )
+
+
+@step(learn, DiverseState, counted=False)
 @step(learn, FeatureState, counted=False)
 def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
     catalogue, desk = state.catalogue, state.desk
@@ -53,7 +94,7 @@ def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
         for p in range(catalogue.starts[a], catalogue.starts[a + 1]):
             j = catalogue.topics[p]
             phi[j] = catalogue.coverage[p] * remaining[j]
-            remaining[j] -= max(phi[j], 0.0)  # what is below 0 covers nothing
+            remaining[j] -= covered_by(phi[j], state.literal)
         for i in range(len(catalogue.columns)):
             phi[n_topics + i] = catalogue.relevance[a, i]
         observe(state.model, phi, desk.along, float(clicks[k]))
@@ -62,6 +103,7 @@ def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
     estimate(state.model)
 
 
+@step(settled, DiverseState, counted=False)
 @step(settled, FeatureState, counted=False)
 def _settled(state: Any) -> Any:
     return False
