@@ -29,7 +29,7 @@ import postgres_server
 from live_world import MakeStore, Told, check_whole, crash, in_journal, sequence_of
 
 import rankloop as rl
-import rankloop.live.live
+import rankloop.live.upkeep
 from rankloop.live.postgres import PostgresStore
 from rankloop.live.sqlite import SQLiteStore
 
@@ -49,7 +49,7 @@ def open_live(make: MakeStore, **more: Any) -> rl.Live:
 
 def child(make: MakeStore, notes: int, seed: int) -> None:
     """Use a Live until killed."""
-    rankloop.live.live.CHECKPOINT_EVERY = 100
+    rankloop.live.upkeep.CHECKPOINT_EVERY = 100
     os.write(notes, b'["begun"]\n')
     live = open_live(make)
     known: list[tuple[str, list[str]]] = []
