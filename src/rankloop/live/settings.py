@@ -340,4 +340,7 @@ def read_config(path: str | Path) -> dict[str, Any]:
     loops = values.get("loops", {})
     if not isinstance(loops, dict) or not all(isinstance(loop, dict) for loop in loops.values()):
         raise ValueError(f"{path}: each loop is a section of its own, such as [loops.search]")
+    for name, loop in loops.items():
+        if "kind" not in loop:
+            raise ValueError(f"{path}: loop {name!r} needs a kind, one of {', '.join(POLICIES)}")
     return values
