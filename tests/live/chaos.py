@@ -195,7 +195,7 @@ def main() -> None:
     with ExitStack() as stack:
         store = given.store
         if store == "postgres":
-            store = stack.enter_context(postgres_server.running()).new_database()
+            store = stack.enter_context(postgres_server.running()).empty_database()
         make: MakeStore = lambda: (  # noqa: E731
             PostgresStore(store, lease=LEASE) if store.startswith("postgresql:") else SQLiteStore(store)
         )
