@@ -123,14 +123,14 @@ def test_an_interval_appears_only_after_enough_users_and_clicks() -> None:
     assert str(comparison.uplift()) == "no comparison yet"
     for user in range(LEAST_BUCKETS):
         assert comparison.uplift().low is None
-        comparison.count(user, user % 2 == 0)
+        comparison.count(user, user % 5 > 0)
         comparison.count(half + user, user % 5 == 0)
     told = comparison.uplift()
     assert told.low is not None
     assert told.high is not None
     assert told.low < told.high
-    assert told.decided, "50 % against 20 %"
-    assert str(told).startswith("-30.00% (")
+    assert told.decided, "80 % against 20 %"
+    assert str(told).startswith("-60.00% (")
 
 
 def test_no_interval_without_clicks_in_the_holdout() -> None:
