@@ -476,6 +476,8 @@ def test_an_event_brings_back_what_a_crash_lost(new_store: MakeStore, clock: Clo
         assert live.finish(lost[4].id) == "accepted"
         again = [live.rank("search", "laptop", ITEMS) for _ in range(20)]
         assert not {shown.id for shown in again} & {shown.id for shown in lost}
+        # New random numbers: the old ones would give the same lists, new ones do with probability 2 ** -20.
+        assert [shown.items for shown in again] != [shown.items for shown in lost]
         clock.now += 61
         assert live.click(lost[5].id, "sku-2") == "late"
         live.attend()

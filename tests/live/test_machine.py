@@ -19,6 +19,7 @@ from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
+    multiple,
     precondition,
     rule,
     run_state_machine_as_test,
@@ -288,6 +289,15 @@ class LiveMachine(RuleBasedStateMachine):
         crash(self.live)
         self.live = self.open()
         self.check()
+
+    @rule(target=impressions, key=st.sampled_from(KEYS), n=st.integers(1, 3))
+    def crash_among_lists(self, key: str, n: int) -> Any:
+        """Lists that nobody has written yet are lost; their ids work, and their random numbers are not used again."""
+        given = {"items": LISTS[0], "deferred": False, "user": "u1", "pin": False}
+        lost = [self.rank(key, **given) for _ in range(n + 1)]
+        self.crash(attended=False)
+        self.rank(key, **given)
+        return multiple(*lost)
 
     def note_passed(self) -> None:
         """Remember whose windows have passed: a new process may see an earlier time, if the clock was set back."""
