@@ -8,8 +8,8 @@ its id.
 from __future__ import annotations
 
 import hashlib
+import heapq
 import logging
-from collections import deque
 from collections.abc import Iterable, Sequence
 
 from rankloop.interleaving import Interleaving
@@ -40,6 +40,7 @@ from rankloop.live.warm import WarmLearners
 logger = logging.getLogger("rankloop.live")
 
 LOADED_AT_ONCE = 500
+"""Entries that are looked at for impressions left open, while nobody else can write."""
 CLOSED_AGAIN_AFTER = 1_000
 """Milliseconds until an impression that could not be closed is tried again."""
 
@@ -136,9 +137,7 @@ class Impressions:
                 if self._journal.now() >= impression.deadline:
                     return None, "late"
                 self._recover(impression)
-            with self._journal.lock:
-                self._open[impression.seq] = impression
-                loop.queue.append((impression.deadline, impression.seq))
+            self._bring_back(impression)
             self._found.add(impression.seq)
             return impression, ""
 
@@ -184,37 +183,39 @@ class Impressions:
         first, last = self._unloaded
         if first >= last:
             return
+        upto = min(first + LOADED_AT_ONCE, last)
         with self._journal.writing:
-            begun = []
-            for entry in self._store.entries(first, last):
-                first = entry.seq
-                if entry.kind in (Kind.CHOICE, Kind.RECOVERED):
-                    begun.append(entry)
-                if len(begun) == LOADED_AT_ONCE:
-                    break
-            else:
-                first = last
+            there = list(self._store.entries(first, upto))
+            if not there:  # a gap, after a crash
+                following = next(self._store.entries(first, last), None)
+                upto = last if following is None else following.seq - 1
+            begun = [entry for entry in there if entry.kind in (Kind.CHOICE, Kind.RECOVERED)]
+            later: dict[int, list[Entry]] = {}
+            for about in self._store.of_impressions(first + 1, upto):
+                later.setdefault(about.impression or 0, []).append(about)
             for entry in begun:
-                self._load(entry)
-            self._unloaded = (first, last)
-            if first >= last:
+                if entry.kind == Kind.CHOICE:
+                    self._load(Ticket(entry.seq, entry.at, entry.learner, entry.body), later.get(entry.seq, []))
+                else:
+                    seq, at = entry.impression or 0, int.from_bytes(entry.body[:8], "little")
+                    about_it = list(self._store.of_impressions(seq, seq))
+                    self._load(Ticket(seq, at, entry.learner, entry.body[8:]), about_it)
+            self._unloaded = (upto, last)
+            if upto >= last:
                 self._found.clear()
 
-    def _load(self, entry: Entry) -> None:
-        recovered = entry.kind == Kind.RECOVERED
-        seq = (entry.impression or 0) if recovered else entry.seq
-        loop = self.loop_of(entry.learner)
-        later = list(self._store.of_impressions(seq, seq))
-        if seq in self._open or seq in self._found or loop is None or any(about.kind == Kind.CLOSE for about in later):
+    def _load(self, ticket: Ticket, later: Sequence[Entry]) -> None:
+        known = ticket.seq in self._open or ticket.seq in self._found
+        if known or any(entry.kind == Kind.CLOSE for entry in later):
             return
-        at = int.from_bytes(entry.body[:8], "little") if recovered else entry.at
-        body = entry.body[8:] if recovered else entry.body
-        impression = self._reopen(Ticket(seq, at, entry.learner, body), loop, later)
+        loop = self.loop_of(ticket.learner)
+        if loop is not None:
+            self._bring_back(self._reopen(ticket, loop, later))
+
+    def _bring_back(self, impression: Impression) -> None:
         with self._journal.lock:
-            self._open[seq] = impression
-            loop.queue.append((impression.deadline, seq))
-            if len(loop.queue) > 1 and loop.queue[-2][0] > impression.deadline:
-                loop.queue = deque(sorted(loop.queue))
+            self._open[impression.seq] = impression
+            heapq.heappush(impression.loop.returned, (impression.deadline, impression.seq))
 
     # -- closing -------------------------------------------------------------------------------------------------
 
@@ -222,11 +223,8 @@ class Impressions:
         """Close impressions whose windows have passed, a limited number of them if so asked."""
         now = self._journal.now()
         for loop in self._loops:
-            while loop.queue and loop.queue[0][0] <= now and most != 0:
-                try:
-                    deadline, seq = loop.queue.popleft()
-                except IndexError:  # another thread took it
-                    break
+            while most != 0 and (due := self._due(loop, now)) is not None:
+                deadline, seq = due
                 impression = self._open.get(seq)
                 if impression is not None and impression.deadline <= deadline:
                     most = None if most is None else most - 1
@@ -234,7 +232,17 @@ class Impressions:
                         self.close(impression)
                     except Exception as error:  # of another key than the caller's, perhaps: it is closed later
                         logger.error("loop %s: impression %d is closed later: %s", loop.name, seq, error)
-                        loop.queue.append((now + CLOSED_AGAIN_AFTER, seq))
+                        with self._journal.lock:
+                            heapq.heappush(loop.returned, (now + CLOSED_AGAIN_AFTER, seq))
+
+    def _due(self, loop: Loop, now: int) -> tuple[int, int] | None:
+        """Take the next impression whose window has passed."""
+        for waiting in (loop.queue, loop.returned):
+            if waiting and waiting[0][0] <= now:
+                with self._journal.lock:  # another thread may have taken it meanwhile
+                    if waiting and waiting[0][0] <= now:
+                        return heapq.heappop(loop.returned) if waiting is loop.returned else loop.queue.popleft()
+        return None
 
     def close(self, impression: Impression) -> None:
         """End an impression's window, and learn from it."""

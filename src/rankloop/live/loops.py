@@ -40,6 +40,8 @@ class Loop:
         self.counts = dict.fromkeys(COUNTS, 0)
         self.queue: deque[tuple[int, int]] = deque()
         """Deadlines and numbers of open impressions, in order."""
+        self.returned: list[tuple[int, int]] = []
+        """The same of those that were brought back from the journal, as a heap."""
         self.comparison = Comparison(settings.holdout)
         self.interleaver = Interleaver.known[settings.interleaver]()
         self.take(settings)
