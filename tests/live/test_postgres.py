@@ -334,6 +334,15 @@ def test_an_owner_whose_lease_was_taken_cannot_write(postgres: Server, database:
     assert postgres.sql("SELECT checkpoint, epoch FROM rankloop.partitions", url=database) == [(0, 2)]
 
 
+def test_an_owner_in_the_middle_of_a_write_is_not_disturbed(database: str) -> None:
+    first, second = PostgresStore(database, lease=60), PostgresStore(database, lease=0.5)
+    first.open()
+    with first._transaction(), pytest.raises(StoreError, match="is held by process"):
+        second.open()
+    first.write(Batch([chosen(1)]))
+    first.close()
+
+
 def test_a_lapsed_lease_that_nobody_took_is_renewed(postgres: Server, database: str) -> None:
     store = PostgresStore(database, lease=60)
     store.open()

@@ -18,6 +18,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from rankloop.live.entries import Entry, Kind
@@ -245,14 +246,14 @@ class StoreConformance:
                 Batch([chosen(10)], [KnownLearner(3, 1, "new"), KnownLearner(4, 1, "laptop")], **later),
                 Batch([chosen(10)], [KnownLearner(3, 1, "new"), KnownLearner(2, 1, "other")], **later),
             ):
-                _refused(lambda bad=bad: store.write(bad))  # type: ignore[misc]
+                _refused(partial(store.write, bad))
                 _same(_everything(store), before, "what is in the store after a refused write")
             for bad in (
                 Batch([chosen(10), chosen(11, body=unfit)], **later),
                 Batch([chosen(10)], [KnownLearner(3, 1, "new")], [Snapshot(3, 9, b""), Snapshot(4, 9, unfit)], **later),
                 Batch([chosen(10)], snapshots=[Snapshot(1, 9, b"other")], totals={1: b"other", 9: unfit}, clean=True),
             ):
-                _fails(lambda bad=bad: store.write(bad))  # type: ignore[misc]
+                _fails(partial(store.write, bad))
                 _same(_everything(store), before, "what is in the store after a failed write")
             store.write(Batch([chosen(10)]))
             _same(_numbers(store.entries(8)), [9, 10], "entries after a good write")
