@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from live_world import Clock, MakeStore, check_whole, close_all, crash, in_journal, open_live, sequence_of
 
 import rankloop as rl
-from rankloop.live.stores import Batch, Store, StoreLost
+from rankloop.live.sqlite import SQLiteStore
+from rankloop.live.stores import Batch, Store, StoreError, StoreLost
 
 ITEMS = ["a", "b", "c", "d"]
 BEFORE, AFTER, LASTING = "before", "after", "lasting"
@@ -248,3 +250,30 @@ def test_windows_are_closed_when_the_store_is_back(
     assert live.status("search")["closed"] == 3
     check_whole(live)
     live.close()
+
+
+def test_a_program_that_lost_its_store_for_good_shows_production_lists(tmp_path: Path) -> None:
+    class TakenOver(SQLiteStore):
+        over = False
+
+        def write(self, batch: Batch) -> None:
+            if self.over:
+                raise StoreError("another program has taken over")
+            super().write(batch)
+
+    store = TakenOver(tmp_path / "shop.db")
+    live = rl.Live(store, background=False)
+    live.create("search", kind="rerank", holdout=0.0, seed=1)
+    live.create("rankers", kind="evaluate", rankers=["a", "b"], seed=1)
+    first = live.rank("search", "laptop", ["a", "b", "c"])
+    store.over = True
+    with pytest.raises(StoreError, match="taken over"):
+        live.click(first.id, "a")
+    again = live.rank("search", "laptop", ["a", "b", "c"])
+    assert again.fallback
+    assert again.items == ["a", "b", "c"]
+    assert "taken over" in again.reason
+    with pytest.raises(StoreError, match="taken over"):
+        live.duel("rankers")
+    assert live.over
+    store.close()

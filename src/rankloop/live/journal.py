@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rankloop.live.entries import Entry
-from rankloop.live.stores import Batch, Header, KnownLearner, Snapshot, Store
+from rankloop.live.stores import Batch, Header, KnownLearner, Snapshot, Store, StoreError, StoreLost
 
 GAP = 1_000_000
 """Numbers left out after a crash: more than can have been handed out without having been written."""
@@ -46,6 +46,8 @@ class Journal:
         self.header: Header = store.open()
         self.seq = self.durable = self.header.last
         self._mark_unclean = True
+        self.ended: StoreError | None = None
+        """Why nothing can be written any more, once that is so: another program has taken over, say."""
 
     def now(self) -> int:
         """Milliseconds; never earlier than before, and never at a standstill, whatever the clock does.
@@ -105,7 +107,9 @@ class Journal:
                 batch.clean = False
             try:
                 self.store.write(batch)
-            except BaseException:
+            except BaseException as error:
+                if isinstance(error, StoreError) and not isinstance(error, StoreLost):
+                    self.ended = error
                 with self.lock:
                     self.rows = batch.entries + self.rows
                     self.new_learners = batch.learners + self.new_learners

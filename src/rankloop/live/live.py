@@ -141,8 +141,8 @@ class Live:
 
     @property
     def over(self) -> bool:
-        """Whether it has been closed, or belongs to the process that this one was forked from."""
-        return self._closed or self._forked
+        """Whether it has been closed, belongs to the process that this one was forked from, or lost its store."""
+        return self._closed or self._forked or self._journal.ended is not None
 
     def _check_writable(self) -> None:
         self._check_usable()

@@ -40,8 +40,10 @@ class Showing:
         self, target: Loop, key: str, names: tuple[str, ...], user: str | None, pins: Pins, deferred: bool
     ) -> Shown:
         """The list to show, if nothing fails."""
-        self._impressions.close_due(CLOSED_AT_ONCE)
         journal = self._journal
+        if journal.ended is not None:
+            raise journal.ended
+        self._impressions.close_due(CLOSED_AT_ONCE)
         if len(journal.rows) > MOST_UNWRITTEN:
             raise StoreLost(f"{journal.store.name} has not taken {len(journal.rows):,} entries")
         bucket = target.bucket(user, journal.header.secret)
@@ -111,8 +113,10 @@ class Showing:
 
     def duel(self, target: Loop, key: str, user: str | None) -> LiveDuel:
         """The two rankers to run for the next user."""
-        self._impressions.close_due(CLOSED_AT_ONCE)
         journal = self._journal
+        if journal.ended is not None:
+            raise journal.ended
+        self._impressions.close_due(CLOSED_AT_ONCE)
         bucket = target.bucket(user, journal.header.secret)
         rankers = target.settings.rankers
         with self._learners.hold(target, key) as learner:
