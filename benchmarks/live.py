@@ -1,7 +1,7 @@
 """Durable rank + click pairs per second of the embedded live loop, and what Live adds to the policy's own steps.
 
-BubbleRank with 10 items over 1,000 keys, SQLite with synchronous=FULL, one thread. The same run times the policy's public
-calls alone and SQLite's bare commits, so that a noisy machine can be told from a slow loop.
+BubbleRank with 10 items over 1,000 keys, SQLite with synchronous=FULL, one thread. The same run times the policy's
+public calls alone and SQLite's bare commits, so that a noisy machine can be told from a slow loop.
 """
 
 from __future__ import annotations

@@ -87,5 +87,5 @@ def test_gamma_follows_from_what_is_known(arguments, gamma: float) -> None:
 
 
 def test_an_endless_horizon_still_discounts() -> None:
-    policy = rl.CascadeDUCB(4, 2, horizon=10**40)
+    policy = rl.CascadeDUCB(4, 2, horizon=2**62)
     assert 0 < policy.discount < 1

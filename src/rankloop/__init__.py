@@ -10,6 +10,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rankloop.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from rankloop.environments import (
         CascadeModel,
@@ -76,7 +78,6 @@ if TYPE_CHECKING:
         train,
     )
 
-__version__ = "0.1.0"
 
 _HOME = {
     "rankloop.environments": [

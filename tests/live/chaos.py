@@ -29,7 +29,7 @@ import postgres_server
 from live_world import MakeStore, Told, check_whole, crash, in_journal, room_for, sequence_of
 
 import rankloop as rl
-import rankloop.live.live
+import rankloop.live.upkeep
 from rankloop.live.postgres import PostgresStore
 from rankloop.live.sqlite import SQLiteStore
 
@@ -49,7 +49,7 @@ def open_live(make: MakeStore, **more: Any) -> rl.Live:
 
 def child(make: MakeStore, notes: int, seed: int) -> None:
     """Use a Live until killed."""
-    rankloop.live.live.CHECKPOINT_EVERY = 100
+    rankloop.live.upkeep.CHECKPOINT_EVERY = 100
     os.write(notes, b'["begun"]\n')
     live = open_live(make)
     known: list[tuple[str, list[str]]] = []
@@ -195,7 +195,7 @@ def main() -> None:
     with ExitStack() as stack:
         store = given.store
         if store == "postgres":
-            store = stack.enter_context(postgres_server.running()).new_database()
+            store = stack.enter_context(postgres_server.running()).empty_database()
         make: MakeStore = lambda: (  # noqa: E731
             PostgresStore(store, lease=LEASE) if store.startswith("postgresql:") else SQLiteStore(store)
         )

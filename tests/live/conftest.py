@@ -27,7 +27,7 @@ def postgres() -> Iterator[postgres_server.Server]:
 @pytest.fixture
 def database(postgres: postgres_server.Server) -> str:
     """The address of an empty database."""
-    return postgres.new_database()
+    return postgres.empty_database()
 
 
 @pytest.fixture(params=("sqlite", "postgres"))

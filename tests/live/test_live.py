@@ -493,7 +493,7 @@ def test_removing_old_entries(new_store: MakeStore, clock: Clock) -> None:
     old = [live.rank("search", f"key {i % 3}", ITEMS) for i in range(10)]
     for shown in old[1:]:
         live.finish(shown.id)
-    live._write_checkpoint()
+    live._upkeep.checkpoint()
     clock.now += 3_600
     live._journal.add(Kind.OPENED, 0, None, b"{}")
     live.trim()
@@ -572,7 +572,7 @@ BAD: list[tuple[str, Callable[[rl.Live], Any], str]] = [
     ("best of a new key", lambda live: live.best("search", "never"), "has not been asked"),
     ("receipt of a duel", lambda live: live.receipt("rankers", ""), "BubbleRank|has not been asked"),
     ("negative seen", lambda live: live.seen("x", -1), "whole number of at least 0"),
-    ("an event that is no object", lambda live: live._take_all([1]), "an event is an object"),  # type: ignore[arg-type]
+    ("an event that is no object", lambda live: live._hearing.take_all([1]), "an event is an object"),  # type: ignore[arg-type]
     ("no duel", lambda live: live.interleave("nonsense", {}), "there is no duel"),
     ("explain nonsense", lambda live: live.explain("nonsense"), "there is no impression"),
 ]  # fmt: skip

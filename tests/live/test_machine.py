@@ -276,7 +276,7 @@ class LiveMachine(RuleBasedStateMachine):
     @rule()
     def checkpoint(self) -> None:
         """Snapshots of everything."""
-        self.live._write_checkpoint()
+        self.live._upkeep.checkpoint()
 
     @rule()
     def close_and_open(self) -> None:

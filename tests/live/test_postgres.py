@@ -37,7 +37,7 @@ from rankloop.live.stores import (
 
 @pytest.fixture
 def store(database: str) -> Iterator[PostgresStore]:
-    store = PostgresStore(database, lease=1.0)
+    store = PostgresStore(database, lease=5.0)
     store.open()
     yield store
     store.close()
@@ -142,7 +142,7 @@ def test_a_role_without_rights(postgres: Server, database: str) -> None:
 
 def test_tables_are_made_once(database: str) -> None:
     """Programs that start at the same time do not make the tables twice, and one of them has the store."""
-    stores = [PostgresStore(database, lease=1.0) for _ in range(4)]
+    stores = [PostgresStore(database, lease=5.0) for _ in range(4)]
     errors: list[StoreError] = []
 
     def begin(store: PostgresStore) -> None:
@@ -163,7 +163,7 @@ def test_tables_are_made_once(database: str) -> None:
 
 
 def test_a_database_in_another_encoding(postgres: Server) -> None:
-    store = PostgresStore(postgres.new_database("ENCODING 'LATIN1' TEMPLATE template0"))
+    store = PostgresStore(postgres.empty_database("latin", "ENCODING 'LATIN1' TEMPLATE template0"))
     store.open()
     learners = [KnownLearner(k + 1, 1, key) for k, key in enumerate(KEYS + LONG_KEYS)]
     store.write(Batch(learners=learners))
@@ -261,17 +261,15 @@ def test_migrations(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_holder_that_is_alive_is_named(database: str, store: PostgresStore) -> None:
-    began = time.monotonic()
     with pytest.raises(StoreError, match=f"is held by process {os.getpid()} on .*, whose lease ends in") as caught:
         PostgresStore(database).open()
     assert not isinstance(caught.value, StoreLost)
-    assert time.monotonic() - began < 8, "a renewed lease must be noticed before a whole lease has passed"
     store.write(Batch([chosen(1)]))
 
 
 def test_the_lease_is_kept_without_writes(postgres: Server, database: str, store: PostgresStore) -> None:
     first = postgres.sql("SELECT epoch, expires FROM rankloop.partitions", url=database)[0]
-    for _ in range(100):
+    for _ in range(400):
         time.sleep(0.05)
         epoch, expires = postgres.sql("SELECT epoch, expires FROM rankloop.partitions", url=database)[0]
         if expires > first[1]:
@@ -279,7 +277,24 @@ def test_the_lease_is_kept_without_writes(postgres: Server, database: str, store
     assert (epoch, expires > first[1]) == (first[0], True)
 
 
-def test_the_lease_ends_with_its_store(postgres: Server, database: str) -> None:
+def test_a_closed_store_can_be_had_at_once(database: str, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        store = PostgresStore(database, lease=60)
+        store.open()
+        store.close()
+    assert "waiting" not in caplog.text
+
+
+def test_of_two_that_find_the_lease_ended_one_has_it(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, quick = PostgresStore(database, lease=5.0), PostgresStore(database, lease=5.0)
+    monkeypatch.setattr(slow, "_free", lambda _: quick.open() if not quick._is_open else None)
+    with pytest.raises(StoreError, match="is held by process"):
+        slow.open()
+    quick.write(Batch([chosen(1)]))
+    quick.close()
+
+
+def test_the_lease_ends_with_its_store(database: str) -> None:
     """A store that was forgotten rather than closed does not keep its lease alive for ever."""
     forgotten = PostgresStore(database, lease=0.5)
     forgotten.open()

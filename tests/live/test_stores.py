@@ -27,4 +27,4 @@ class TestPostgres(StoreConformance):
         self.url = database
 
     def make_store(self, *, read_only: bool = False) -> Store:
-        return PostgresStore(self.url, read_only=read_only, lease=1.0)
+        return PostgresStore(self.url, read_only=read_only, lease=5.0)

@@ -249,7 +249,7 @@ ALPHA = Experiment(
     allows, and the thesis' C = 4,726,908 (its formula gives 4,066,005 for alpha = 1.01 and epsilon = 0.01). The least
     values have more runs, to count those that lose the winner.""",
     panels=partial(_study, "MergeDTS", MergeDTS, _alphas(batch_size=DEFAULT_BATCH, c=DEFAULT_C)),
-    amounts=_sensitivity(16, **{f"alpha = 0.8^{k}": 1_000 for k in (7, 8, 9)}),
+    amounts=_sensitivity(16, **{f"alpha = 0.8^{k}": 300 for k in (7, 8, 9)}),
     parameter="alpha",
 )
 

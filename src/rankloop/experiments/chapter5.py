@@ -116,4 +116,4 @@ def _studies(
     )
 
 
-EXPERIMENTS = (*_studies(MOVIELENS, 1, _amounts(40)), *_studies(YAHOO_MUSIC, 4, _amounts(20)))
+EXPERIMENTS = (*_studies(MOVIELENS, 1, _amounts(24)), *_studies(YAHOO_MUSIC, 4, _amounts(12)))

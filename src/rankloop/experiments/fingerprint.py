@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-import rankloop
 from rankloop.policies import Policy
 from rankloop.simulation import Result
 from rankloop.simulation.problems import Problem
+from rankloop.version import __version__
 
 FORMAT = 2
 """Of the files and of what runs mean: one more makes every result computed anew."""
@@ -32,7 +32,7 @@ def definition(found: Sequence[Problem], blank: Result) -> str:
     first = found[0].policy
     setting = {
         "format": FORMAT,
-        "rankloop": rankloop.__version__,
+        "rankloop": __version__,
         "policy": f"{type(first).__module__}:{type(first).__qualname__}",
         "parameters": blank.setting["parameters"],
         "policies": _hash(*(_policy(problem.policy) for problem in found)),

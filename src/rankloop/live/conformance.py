@@ -238,7 +238,7 @@ class StoreConformance:
             store.write(whole)
             before = _everything(store)
             unfit: Any = object()
-            later = {"clean": True, "checkpoint": 9, "cursor": 9, "totals": {1: b"other", 9: b"new"}}
+            later: dict[str, Any] = {"clean": True, "checkpoint": 9, "cursor": 9, "totals": {1: b"other", 9: b"new"}}
             for bad in (
                 Batch([chosen(10), chosen(11), chosen(10, body=b"other")], **later),
                 Batch([chosen(10), chosen(9, body=b"other")], **later),

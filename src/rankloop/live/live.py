@@ -2,63 +2,33 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import secrets
 import threading
 import time
 import weakref
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from rankloop.live.catalogues import check_items_with_features
-from rankloop.live.entries import (
-    CLICK,
-    OTHER,
-    SHOWN,
-    Arm,
-    Choice,
-    Event,
-    Kind,
-    pack_choice,
-    pack_event,
-    pack_json,
-    pack_names,
-    unpack_choice,
-    unpack_closing,
-)
-from rankloop.live.events import check_event
+from rankloop.live.entries import Kind, pack_json
 from rankloop.live.explain import LiveExplanation, explain
 from rankloop.live.export import export
-from rankloop.live.impressions import Impression, Impressions
+from rankloop.live.hearing import Hearing
+from rankloop.live.impressions import Impressions
 from rankloop.live.journal import Journal
-from rankloop.live.learner import Learner
 from rankloop.live.loops import Loop, Loops
-from rankloop.live.pages import Pins, check_pinned, page_of
-from rankloop.live.replaying import Replay
+from rankloop.live.pages import Pins, check_pinned
 from rankloop.live.settings import Settings, check_name, check_names, duration, one_of, read_config, shorten, size
+from rankloop.live.showing import Showing
 from rankloop.live.shown import LiveDuel, Shown
-from rankloop.live.stores import Snapshot, Store, StoreError, StoreLost, open_store
-from rankloop.live.tokens import Foreign, Signer, Ticket, Unknown
+from rankloop.live.stores import Store, StoreError, open_store
+from rankloop.live.tokens import Foreign, Signer, Unknown
+from rankloop.live.upkeep import Upkeep, attend
 from rankloop.live.verify import Verification, Verifier
 from rankloop.live.warm import WarmLearners
 from rankloop.policies import SafetyReceipt
-
-logger = logging.getLogger("rankloop.live")
-
-MOST_UNWRITTEN = 500_000
-"""Entries that may wait for the disk; beyond, lists are production's until it answers."""
-LOOK_EVERY = 0.02
-"""Seconds between two looks of the background thread."""
-CHECKPOINT_EVERY = 20_000
-"""Entries between checkpoints: what must be replayed, at most, after a crash."""
-TRIM_EVERY = 3_600_000
-"""Milliseconds between two looks for entries that are too old to keep."""
-CLOSED_AT_ONCE = 16
-"""Impressions whose windows have passed that one call closes on the way."""
 
 
 class Live:
@@ -112,7 +82,7 @@ class Live:
         told = {"memory": memory, "keep": keep, **declared.get("live", {})}
         for word in told:
             one_of(f"setting of [live] in {config}", word, ("memory", "keep"))
-        self._keep = None if told["keep"] is None else duration("keep", told["keep"])
+        kept = None if told["keep"] is None else duration("keep", told["keep"])
         room = size("memory", told["memory"])
         checked = {name: Settings.checked(**loop) for name, loop in declared.get("loops", {}).items()}
         self._closed = self._forked = False
@@ -124,7 +94,11 @@ class Live:
             self._signer = Signer(self._journal.header.store, self._journal.header.secret)
             self._learners = WarmLearners(self._journal, self._loops, room)
             self._impressions = Impressions(self._journal, self._loops, self._learners)
-            self._begin()
+            parts = (self._journal, self._loops, self._learners, self._impressions)
+            self._showing = Showing(*parts, self._signer)
+            self._hearing = Hearing(*parts, self._signer)
+            self._upkeep = Upkeep(*parts, kept)
+            self._upkeep.begin(read_only=read_only)
             for name, settings in checked.items():
                 self._create(name, settings)
             self._journal.flush()
@@ -137,41 +111,8 @@ class Live:
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=lambda: _mark_forked(mine))
         if background and not read_only:
-            self._thread = threading.Thread(target=_attend, args=(mine, self._wake), daemon=True, name="rankloop")
+            self._thread = threading.Thread(target=attend, args=(mine, self._wake), daemon=True, name="rankloop")
             self._thread.start()
-
-    def _begin(self) -> None:
-        """Take over what the store holds."""
-        header = self._journal.header
-        for entry in self._store.entries(0, learner=0):
-            self._loops.take(entry)
-        for number, counts in self._store.totals().items():
-            self._loops.take_totals(number, counts)
-        covered = {}
-        for loop in self._loops:
-            packed = self._store.snapshot(-loop.number)
-            covered[loop.number] = 0 if packed is None else packed.seq
-            if packed is not None:
-                loop.comparison.unpack(zlib.decompress(packed.state))
-        self._checkpoint = header.checkpoint
-        self._looked_at = 0
-        for entry in self._store.entries(header.checkpoint):
-            if entry.learner:
-                self._learners.tail.setdefault(entry.learner, []).append(entry)
-        for number, entries in self._learners.tail.items():
-            loop = self._loops.by_number[self._learners.known(number).loop]
-            for entry in entries:
-                if entry.kind == Kind.CLOSE and entry.seq > covered[loop.number]:
-                    loop.compare(unpack_closing(entry.body))
-        if self._read_only:
-            return
-        opened: dict[str, int] = {}
-        if header.last and not header.clean:
-            self._journal.leave_gap()
-            opened["seed"] = secrets.randbits(62)
-        seq = self._journal.add(Kind.OPENED, 0, None, pack_json(opened))
-        if opened:
-            self._loops.sessions.append((seq, opened["seed"]))
 
     def close(self) -> None:
         """Write everything that is still to be written, and let go of the store."""
@@ -186,7 +127,7 @@ class Live:
             return
         try:
             if not self._read_only:
-                self._write_checkpoint(clean=True)
+                self._upkeep.checkpoint(clean=True)
         finally:
             self._store.close()
 
@@ -197,6 +138,11 @@ class Live:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def over(self) -> bool:
+        """Whether it has been closed, or belongs to the process that this one was forked from."""
+        return self._closed or self._forked
 
     def _check_writable(self) -> None:
         self._check_usable()
@@ -316,84 +262,13 @@ class Live:
             if target.catalogue is not None:
                 target.catalogue.check(target.name, names)
         try:
-            return self._rank(target, key, names, user, pins, deferred)
+            return self._showing.rank(target, key, names, user, pins, deferred)
         except Exception as error:
-            return self._fall_back(target, key, names, pins, error)
-
-    def _rank(
-        self, target: Loop, key: str, names: tuple[str, ...], user: str | None, pins: Pins, deferred: bool
-    ) -> Shown:
-        self._impressions.close_due(CLOSED_AT_ONCE)
-        journal = self._journal
-        if len(journal.rows) > MOST_UNWRITTEN:
-            raise StoreLost(f"{self._store.name} has not taken {len(journal.rows):,} entries")
-        bucket = target.bucket(user, journal.header.secret)
-        arm = target.arm(bucket)
-        if len(names) < 2:  # there is nothing to decide, nor to learn: the page stands as it is
-            pins = tuple(enumerate(page_of(names, range(len(names)), pins, target.settings.positions)))
-            names, arm = (), Arm.OFF
-        chooses = arm in (Arm.POLICY, Arm.SHADOW)
-        production = tuple(range(min(target.settings.positions, len(names))))
-        with self._learners.hold(target, key) as learner:
-            if names:
-                self._list(target, learner, names)
-            items, notes = self._choose(learner) if chooses else (production, ())
-            body = pack_choice(Choice(arm, bucket, learner.version, items, notes, deferred, pins))
-            now = journal.now()
-            with journal.lock:
-                seq = journal.add_held(now, Kind.CHOICE, learner.number, None, body)
-                begun = self._impressions.open_held(seq, now, learner.number, target, body, shown=not deferred)
-                target.counts["holdout"] += arm == Arm.HOLDOUT
-                if chooses:
-                    learner.applied = seq
-            needed = learner.version or learner.applied
-        if needed > journal.durable:  # names are written before anybody sees them: an id need not carry them
-            try:
-                journal.commit(needed)
-            except BaseException:  # nobody will see this list
-                begun.shown = False
-                self._impressions.close(begun)
-                raise
-        page = page_of(names, production if arm == Arm.SHADOW else items, pins, target.settings.positions)
-        ticket = Ticket(seq, now, learner.number, body)
-        return Shown(self._signer.write(ticket), page, target.name, key, Arm.NAMES[arm])
-
-    def _list(self, target: Loop, learner: Learner, names: tuple[str, ...]) -> None:
-        """Let a learner take production's list of today, if it is another one."""
-        rows: tuple[int, ...] = ()
-        if target.catalogue is not None:
-            rows = tuple(target.catalogue.row[name] for name in names)
-        if learner.version and learner.names == names and learner.rows == rows:
-            return
-        try:
-            learner.relist(learner.version, names, rows)
-        except BaseException:
-            self._learners.discard(learner)
-            raise
-        body = pack_json({"names": names, "rows": rows}) if rows else pack_names(names)
-        version = self._journal.add(Kind.LIST, learner.number, None, body)
-        learner.version = learner.applied = version
-        self._learners.remember(version, names)
-        self._learners.recount(learner)
-
-    def _choose(self, learner: Learner) -> tuple[tuple[int, ...], tuple[float, ...]]:
-        try:
-            if self._loops.sessions and learner.session != self._loops.sessions[-1][0]:
-                learner.reseed(*self._loops.sessions[-1])
-            return learner.choose()
-        except BaseException:
-            self._learners.discard(learner)
-            raise
-
-    def _fall_back(self, target: Loop, key: str, names: tuple[str, ...], pins: Pins, error: Exception) -> Shown:
-        logger.error("loop %s answers with production's list: %s", target.name, error, exc_info=error)
-        self._count(target, "fallbacks")
-        page = page_of(names, range(len(names)), pins, target.settings.positions)
-        return Shown("", page, target.name, key, "fallback", reason=str(error))
+            return self._showing.fall_back(target, key, names, pins, error)
 
     def shown(self, impression: str) -> str:
         """Say that a deferred list has been shown: its window begins now."""
-        return self._one(impression, Event(SHOWN, 0, 0, "shown"))
+        return self._tell({"impression": impression, "type": "shown"})
 
     # -- duels ---------------------------------------------------------------------------------------------------
 
@@ -408,26 +283,7 @@ class Live:
             check_name("key", key)
         if user is not None:
             check_name("user", user)
-        self._impressions.close_due(CLOSED_AT_ONCE)
-        journal = self._journal
-        bucket = target.bucket(user, journal.header.secret)
-        rankers = target.settings.rankers
-        with self._learners.hold(target, key) as learner:
-            self._list(target, learner, rankers)
-            arm = target.arm(bucket)
-            chooses = arm in (Arm.POLICY, Arm.SHADOW)
-            pair, notes = self._choose(learner) if chooses else ((0, 0), ())
-            body = pack_choice(Choice(arm, bucket, learner.version, pair, notes, deferred=True))
-            now = journal.now()
-            with journal.lock:
-                seq = journal.add_held(now, Kind.CHOICE, learner.number, None, body)
-                self._impressions.open_held(seq, now, learner.number, target, body, shown=False)
-                if chooses:
-                    learner.applied = seq
-            version = learner.version
-        journal.commit(version)
-        ticket = Ticket(seq, now, learner.number, body)
-        return LiveDuel(self._signer.write(ticket), (rankers[pair[0]], rankers[pair[1]]), target.name)
+        return self._showing.duel(target, key, user)
 
     def interleave(self, duel: str, lists: Mapping[str, Sequence[str]], *, positions: int | None = None) -> Shown:
         """One list of the two rankers' lists, whose clicks decide the duel.
@@ -454,50 +310,11 @@ class Live:
             raise ValueError(
                 f"this is no duel that can still be shown ({trouble or 'it is a list'}): ask for a new one"
             )
-        loop, before = impression.loop, impression.page
-        length = check_length(loop.settings.positions if positions is None else positions)
-        pair = self._lists_of_rankers(impression, lists, length)
-        if before is None:
-            page = loop.interleaver.interleave(pair, length=length, seed=secrets.randbits(53))
-        else:
-            page = loop.interleaver.extend(before, pair, length=length)
-        content = {"lists": pair, "length": length, "items": page.items, "notes": page.notes, "seed": page.seed}
-        body, now = pack_json(content), self._journal.now()
-        with self._journal.lock:
-            if impression.closed or impression.page is not before:
-                raise ValueError("the duel's window has passed, or it is being shown elsewhere: ask for a new one")
-            seq = self._journal.add_held(now, Kind.PAGE, impression.learner, impression.seq, body)
-            impression.page = page
-            if not impression.shown:
-                impression.begin(now)
-                loop.queue.append((impression.deadline, impression.seq))
-        try:
-            self._journal.commit(seq)
-        except BaseException:
-            with self._journal.lock:  # nobody will see this page: who asks again gets one in its place
-                if impression.page is page:
-                    impression.page = before
-            raise
-        return Shown(
-            duel, list(map(str, page.items[0 if before is None else len(before) :])), loop.name, "", "policy",
-            following=lambda: self.interleave(duel, lists, positions=positions),
-        )  # fmt: skip
 
-    def _lists_of_rankers(
-        self, impression: Impression, lists: Mapping[str, Sequence[str]], length: int
-    ) -> list[tuple[str, ...]]:
-        """The lists of a duel's two rankers, as far as this page can need them."""
-        choice = unpack_choice(impression.body)
-        names = self._learners.names_of(choice.version, impression.learner)
-        rankers = [names[ranker] for ranker in choice.items]
-        if not isinstance(lists, Mapping) or set(lists) != set(rankers):
-            given = sorted(map(str, lists)) if isinstance(lists, Mapping) else lists
-            raise ValueError(f"give the lists of the rankers {rankers[0]!r} and {rankers[1]!r}, not {shorten(given)}")
-        pair = [check_names(f"the list of {ranker}", lists[ranker]) for ranker in rankers]
-        if impression.loop.settings.interleaver == "probabilistic":
-            return pair
-        enough = length + (0 if impression.page is None else len(impression.page)) + len(pair)
-        return [names[:enough] for names in pair]
+        def following() -> Shown:
+            return self.interleave(duel, lists, positions=positions)
+
+        return self._showing.interleave(duel, impression, lists, positions, following)
 
     # -- events in -----------------------------------------------------------------------------------------------
 
@@ -522,19 +339,11 @@ class Live:
         event
             Id of the event, if it has one.
         """
-        given = {"impression": impression, "item": item, "seen": seen, "at": at, "id": event}
-        self._check_writable()
-        fate = self._take_all(given)
-        self._journal.commit(self._journal.seq)
-        return fate
+        return self._tell({"impression": impression, "item": item, "seen": seen, "at": at, "id": event})
 
     def seen(self, impression: str, positions: int) -> str:
         """Tell that the first positions of an impression came into view, and no more; the largest number counts."""
-        given = {"impression": impression, "type": "seen", "seen": positions}
-        self._check_writable()
-        fate = self._take_all(given)
-        self._journal.commit(self._journal.seq)
-        return fate
+        return self._tell({"impression": impression, "type": "seen", "seen": positions})
 
     def events(self, batch: Iterable[Mapping[str, Any]]) -> list[str]:
         """Tell of many events at once, objects with `impression`, `item` and, if known, `type`, `id`, `at`, `seen`.
@@ -546,111 +355,24 @@ class Live:
         fates = []
         for given in batch:
             try:
-                fates.append(self._take_all(given))
+                fates.append(self._hearing.take_all(given))
             except ValueError as error:
                 fates.append(f"invalid: {error}")
         self._journal.commit(self._journal.seq)
         return fates
 
-    def _one(self, impression: str, event: Event) -> str:
+    def _tell(self, event: Mapping[str, Any]) -> str:
         self._check_writable()
-        fate = self._take(impression, event, None)
+        fate = self._hearing.take_all(event)
         self._journal.commit(self._journal.seq)
         return fate
-
-    def _take_all(self, given: Mapping[str, Any]) -> str:
-        """Take an event as a client sends it, which may tell of a click and of how far the list was seen."""
-        impression, item, events = check_event(given)
-        fates = [self._take(impression, event, item) for event in events]
-        return fates[0]
-
-    def _take(self, id_: Any, event: Event, item: str | None) -> str:
-        """What becomes of an event; if it is accepted it is in the journal, though not yet durable."""
-        try:
-            ticket = self._signer.read(id_)
-        except Unknown:
-            return self._count_strange("unknown")
-        except Foreign:
-            return self._count_strange("foreign")
-        impression, trouble = self._impressions.find(ticket)
-        if impression is None:
-            self._count(self._impressions.loop_of(ticket.learner), trouble)
-            return trouble
-        loop, now = impression.loop, self._journal.now()
-        if now >= impression.deadline:
-            self._impressions.close(impression)
-            self._count(loop, "late")
-            return "late"
-        if event.action == CLICK:
-            position = self._position(impression, item)
-            if event.type != loop.settings.counts or position is None:
-                event = event._replace(action=OTHER, value=position or 0)
-            else:
-                event = event._replace(value=position)
-        return self._join(impression, event, now)
-
-    def _join(self, impression: Impression, event: Event, now: int) -> str:
-        loop, body = impression.loop, pack_event(event)
-        with self._journal.lock:
-            self._journal.changed.add(loop.number)
-            if impression.closed:
-                loop.counts["late"] += 1
-                return "late"
-            if not impression.join(event, now):
-                loop.counts["duplicates"] += 1
-                return "duplicate"
-            self._journal.add_held(now, Kind.EVENT, impression.learner, impression.seq, body)
-            if event.action == SHOWN:
-                loop.queue.append((impression.deadline, impression.seq))
-            if event.action == OTHER:
-                loop.counts["ignored"] += 1
-                return "ignored"
-            loop.counts["clicks"] += event.action == CLICK
-        return "accepted"
-
-    def _position(self, impression: Impression, item: str | None) -> int | None:
-        """Where an item stands in what was shown; None if it was pinned there."""
-        settings = impression.loop.settings
-        pinned: Pins = ()
-        shown: Sequence[Any] = () if impression.page is None else impression.page.items
-        if settings.kind != "evaluate":
-            choice = unpack_choice(impression.body)
-            names = self._learners.names_of(choice.version, impression.learner)
-            items: Sequence[int] = range(len(names)) if choice.arm == Arm.SHADOW else choice.items
-            pinned = choice.pinned
-            shown = page_of(names, items, pinned, settings.positions)
-        if item not in shown:
-            self._count(impression.loop, "not_shown")
-            raise ValueError(f"item {shorten(item)} was not shown in this impression, so nobody can have clicked it")
-        position = shown.index(item)
-        return None if any(position == place for place, _ in pinned) else position
-
-    def _count(self, loop: Loop | None, name: str) -> None:
-        if loop is None:
-            self._count_strange("unknown")
-            return
-        with self._journal.lock:
-            loop.counts[name] += 1
-            self._journal.changed.add(loop.number)
-
-    def _count_strange(self, name: str) -> str:
-        with self._journal.lock:
-            self._loops.strange[name] += 1
-            self._journal.changed.add(0)
-        return name
 
     def finish(self, impression: str, *, seen: int | None = None) -> str:
         """Close an impression before its window has passed, and learn from it now."""
         self._check_writable()
         if seen is not None:
             self.seen(impression, seen)
-        try:
-            ticket = self._signer.read(impression)
-        except Unknown:
-            return self._count_strange("unknown")
-        except Foreign:
-            return self._count_strange("foreign")
-        found, trouble = self._impressions.find(ticket)
+        found, trouble, _ = self._hearing.find(impression)
         if found is None:
             return trouble
         self._impressions.close(found)
@@ -775,15 +497,7 @@ class Live:
     def attend(self) -> None:
         """Write, close windows and pack learners, as the background thread does between calls."""
         self._check_writable()
-        self._journal.flush()
-        self._impressions.load_some()
-        self._impressions.close_due(1000)
-        self._learners.pack_away()
-        if self._journal.durable - self._checkpoint > CHECKPOINT_EVERY:
-            self._write_checkpoint()
-        if self._keep is not None and self._journal.now() - self._looked_at > TRIM_EVERY:
-            self._looked_at = self._journal.now()
-            self.trim()
+        self._upkeep.attend()
 
     def trim(self) -> int:
         """Remove entries that are older than the journal is kept; the number of the last one removed.
@@ -791,50 +505,7 @@ class Live:
         Learners are replayed up to there first, so that the journal that is left can still be verified whole.
         """
         self._check_writable()
-        trimmed = self._impressions.trimmed
-        if self._keep is None:
-            return trimmed
-        kept = max(round(self._keep * 1000), *(2 * loop.window for loop in self._loops), 0)
-        with self._journal.writing:
-            self._journal.flush()
-            upto = self._last_before(self._journal.now() - kept)
-            if upto > trimmed:
-                replay = Replay(self._store, trimmed, upto)
-                for _ in replay:
-                    pass
-                self._store.trim(upto, replay.bases())
-                self._impressions.trimmed = upto
-        return self._impressions.trimmed
-
-    def _last_before(self, moment: int) -> int:
-        """The last entry that may be removed: older than a moment, and covered by snapshots."""
-        low, high = self._impressions.trimmed, min(self._checkpoint, self._journal.durable)
-        while low < high:  # times never fall from one entry to the next
-            middle = (low + high + 1) // 2
-            following = next(self._store.entries(middle - 1, high), None)
-            if following is None or following.at >= moment:
-                high = middle - 1
-            else:
-                low = following.seq
-        return low
-
-    def _write_checkpoint(self, *, clean: bool = False) -> None:
-        """Write all learners that have changed, so that a later start need not replay what happened until now."""
-        self._journal.flush()
-        upto = self._journal.durable
-        whole = self._learners.write_all(with_tail=clean)
-        with self._journal.writing:
-            self._journal.flush()
-            with self._journal.lock:
-                counted = [
-                    Snapshot(-loop.number, self._journal.seq, zlib.compress(loop.comparison.pack(), 1))
-                    for loop in self._loops
-                ]
-            if not whole:  # nobody has brought some of them up to date yet
-                upto = min(upto, self._checkpoint)
-            marks: dict[str, Any] = {"clean": True} if clean else {}
-            self._journal.flush(counted, checkpoint=upto, cursor=self._impressions.cursor, **marks)
-            self._checkpoint = upto
+        return self._upkeep.trim()
 
     def warm_up(self) -> None:
         """Compile what the loops need, or load it from the cache, before traffic comes."""
@@ -845,31 +516,7 @@ class Live:
             settings.make_policy(n).warm_up()
 
 
-def check_length(positions: Any) -> int:
-    """A number of positions."""
-    if isinstance(positions, bool) or not isinstance(positions, int) or positions < 1:
-        raise ValueError(f"positions must be a whole number of at least 1, not {positions!r}")
-    return positions
-
-
 def _mark_forked(reference: weakref.ref[Live]) -> None:
     live = reference()
     if live is not None:
         live._forked = True
-
-
-def _attend(reference: weakref.ref[Live], wake: threading.Event) -> None:
-    """The background thread, which ends with its Live."""
-    pause = LOOK_EVERY
-    while not wake.wait(pause):
-        live = reference()
-        if live is None or live._closed or live._forked:
-            return
-        try:
-            live.attend()
-            pause = LOOK_EVERY
-        except Exception as error:
-            expected = isinstance(error, StoreLost)
-            logger.error("the store is attended to again later: %s", error, exc_info=None if expected else error)
-            pause = min(2.0, 2 * pause)
-        del live

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from rankloop.interleaving import Interleaver
 from rankloop.live.entries import Arm, Closing, Entry, Fate, Kind, pack_json, unpack_json
+from rankloop.live.journal import Journal
 from rankloop.live.learner import Catalogue
 from rankloop.live.replay import Sessions
 from rankloop.live.settings import CHANGEABLE, Settings, one_of
@@ -154,3 +155,10 @@ class Loops:
             self.strange.update(unpack_json(counts))
         else:
             self.by_number[number].counts.update(unpack_json(counts))
+
+
+def count(journal: Journal, loop: Loop, name: str) -> None:
+    """Count something that happened to a loop."""
+    with journal.lock:
+        loop.counts[name] += 1
+        journal.changed.add(loop.number)

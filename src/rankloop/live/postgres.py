@@ -91,7 +91,7 @@ SELECT set_config('synchronous_commit', CASE WHEN current_setting('synchronous_c
        set_config('default_transaction_isolation', 'read committed', false),
        set_config('default_transaction_read_only', %(read_only)s, false),
        set_config('lock_timeout', %(patience)s, false),
-       set_config('idle_in_transaction_session_timeout', %(patience)s, false)
+       set_config('idle_in_transaction_session_timeout', '30s', false)
 """
 _FREE = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -552,10 +552,11 @@ def _copy(connection: Connection, target: str, types: str, rows: Iterable[tuple[
 
 
 def _put_states(connection: Connection, table: str, states: Iterable[Snapshot]) -> None:
-    connection.cursor().executemany(
-        f"INSERT INTO rankloop.{table} VALUES (%s, %s, %s, %s) "
+    last = {state.learner: state for state in states}.values()
+    connection.execute(
+        f"INSERT INTO rankloop.{table} SELECT %s, * FROM unnest(%b::int8[], %b::int8[], %b::bytea[]) "
         "ON CONFLICT (partition, learner) DO UPDATE SET seq = excluded.seq, state = excluded.state".encode(),
-        [(PARTITION, *state) for state in states],
+        (PARTITION, [each.learner for each in last], [each.seq for each in last], [each.state for each in last]),
     )
 
 

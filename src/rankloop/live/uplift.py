@@ -19,6 +19,9 @@ TIGHTEST_AT = 20_000
 """Number of impressions at which the interval is tightest relative to one for a single look."""
 LEAST_BUCKETS = 200
 """Buckets that each arm must have heard from before there is an interval: fewer do not make a normal distribution."""
+LEAST_CLICKS = 20
+"""Impressions with a click, and without, that each arm must have: of fewer the standard error is not known. An arm
+without any click would seem to have none at all."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class Comparison:
         """The difference so far."""
         arms = (slice(self.boundary, None), slice(0, self.boundary))
         rates: list[float | None] = []
-        squares, heard, counts = [], [], []
+        squares, heard, counts, rarer = [], [], [], []
         for arm in arms:
             n, c = self.shown[arm].astype(np.float64), self.clicked[arm].astype(np.float64)
             total = n.sum()
@@ -95,6 +98,7 @@ class Comparison:
             if not total:
                 rates.append(None)
                 continue
+            rarer.append(min(c.sum(), total - c.sum()))
             rate = float(c.sum() / total)
             rates.append(rate)
             units = max(2, heard[-1])
@@ -105,7 +109,7 @@ class Comparison:
             return Uplift(loop, holdout, None, None, None, impressions)
         difference = loop - holdout
         error = math.sqrt(sum(squares))
-        if min(heard) < LEAST_BUCKETS or error == 0.0:
+        if min(heard) < LEAST_BUCKETS or min(rarer) < LEAST_CLICKS:
             return Uplift(loop, holdout, difference, None, None, impressions)
         half = half_width(sum(counts), error, alpha)
         return Uplift(loop, holdout, difference, difference - half, difference + half, impressions)

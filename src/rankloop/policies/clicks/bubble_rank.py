@@ -313,16 +313,19 @@ class BubbleRank(ClickPolicy):
     ) -> bool:
         """Learn from the exchanged pairs of an earlier list of which both items are still there."""
         n_seen = len(items) if seen is None else seen
-        shown, noted = np.zeros(self.n_positions, np.int64), np.zeros(self.n_positions)
-        observed = np.zeros(min(n_seen, self.n_positions), np.uint8)
-        observed[:] = clicks[: len(observed)]
-        for k, item in enumerate(items[: self.n_positions]):
-            shown[k] = 0 if item is None else item
-            paired = k + 1 < min(len(items), self.n_positions) and items[k + 1] is not None
-            if item is not None and paired and k + 1 < len(notes):
-                noted[k] = notes[k]
-        if len(observed):
-            learn_once(self.state, shown, noted, observed)
+        pairs: list[tuple[int, int]] = []
+        observed: list[int] = []
+        for k in range(min(n_seen, len(items)) - 1):
+            upper, lower = items[k], items[k + 1]
+            room = 2 * len(pairs) + 2 <= self.n_positions
+            if notes[k] and upper is not None and lower is not None and room:
+                pairs.append((upper, lower))
+                observed += clicks[k : k + 2]
+        if n_seen:
+            shown, noted = np.zeros(self.n_positions, np.int64), np.zeros(self.n_positions)
+            shown[: len(observed)] = np.array(pairs, np.int64).ravel()
+            noted[: len(observed) : 2] = 1.0
+            learn_once(self.state, shown, noted, np.array(observed or [0], np.uint8))
         return True
 
     def revert(self) -> None:

@@ -1,0 +1,194 @@
+"""What is handed out: a learner chooses, the journal notes it, and an impression begins."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rankloop.live.entries import Arm, Choice, Kind, pack_choice, pack_json, pack_names, unpack_choice
+from rankloop.live.impressions import Impression, Impressions
+from rankloop.live.journal import Journal
+from rankloop.live.learner import Learner
+from rankloop.live.loops import Loop, Loops, count
+from rankloop.live.pages import Pins, page_of
+from rankloop.live.settings import check_names, shorten
+from rankloop.live.shown import LiveDuel, Shown
+from rankloop.live.stores import StoreLost
+from rankloop.live.tokens import Signer, Ticket
+from rankloop.live.warm import WarmLearners
+
+logger = logging.getLogger("rankloop.live")
+
+MOST_UNWRITTEN = 500_000
+"""Entries that may wait for the disk; beyond, lists are production's until it answers."""
+CLOSED_AT_ONCE = 16
+"""Impressions whose windows have passed that one call closes on the way."""
+
+
+class Showing:
+    """Lets learners choose, and writes down what they chose."""
+
+    def __init__(
+        self, journal: Journal, loops: Loops, learners: WarmLearners, impressions: Impressions, signer: Signer
+    ) -> None:
+        self._journal, self._loops, self._learners = journal, loops, learners
+        self._impressions, self._signer = impressions, signer
+
+    def rank(
+        self, target: Loop, key: str, names: tuple[str, ...], user: str | None, pins: Pins, deferred: bool
+    ) -> Shown:
+        """The list to show, if nothing fails."""
+        self._impressions.close_due(CLOSED_AT_ONCE)
+        journal = self._journal
+        if len(journal.rows) > MOST_UNWRITTEN:
+            raise StoreLost(f"{journal.store.name} has not taken {len(journal.rows):,} entries")
+        bucket = target.bucket(user, journal.header.secret)
+        arm = target.arm(bucket)
+        if len(names) < 2:  # there is nothing to decide, nor to learn: the page stands as it is
+            pins = tuple(enumerate(page_of(names, range(len(names)), pins, target.settings.positions)))
+            names, arm = (), Arm.OFF
+        chooses = arm in (Arm.POLICY, Arm.SHADOW)
+        production = tuple(range(min(target.settings.positions, len(names))))
+        with self._learners.hold(target, key) as learner:
+            if names:
+                self._list(target, learner, names)
+            items, notes = self._choose(learner) if chooses else (production, ())
+            body = pack_choice(Choice(arm, bucket, learner.version, items, notes, deferred, pins))
+            now = journal.now()
+            with journal.lock:
+                seq = journal.add_held(now, Kind.CHOICE, learner.number, None, body)
+                begun = self._impressions.open_held(seq, now, learner.number, target, body, shown=not deferred)
+                target.counts["holdout"] += arm == Arm.HOLDOUT
+                if chooses:
+                    learner.applied = seq
+            needed = learner.version or learner.applied
+        if needed > journal.durable:  # names are written before anybody sees them: an id need not carry them
+            try:
+                journal.commit(needed)
+            except BaseException:  # nobody will see this list
+                begun.shown = False
+                self._impressions.close(begun)
+                raise
+        page = page_of(names, production if arm == Arm.SHADOW else items, pins, target.settings.positions)
+        ticket = Ticket(seq, now, learner.number, body)
+        return Shown(self._signer.write(ticket), page, target.name, key, Arm.NAMES[arm])
+
+    def _list(self, target: Loop, learner: Learner, names: tuple[str, ...]) -> None:
+        """Let a learner take production's list of today, if it is another one."""
+        rows: tuple[int, ...] = ()
+        if target.catalogue is not None:
+            rows = tuple(target.catalogue.row[name] for name in names)
+        if learner.version and learner.names == names and learner.rows == rows:
+            return
+        try:
+            learner.relist(learner.version, names, rows)
+        except BaseException:
+            self._learners.discard(learner)
+            raise
+        body = pack_json({"names": names, "rows": rows}) if rows else pack_names(names)
+        version = self._journal.add(Kind.LIST, learner.number, None, body)
+        learner.version = learner.applied = version
+        self._learners.remember(version, names)
+        self._learners.recount(learner)
+
+    def _choose(self, learner: Learner) -> tuple[tuple[int, ...], tuple[float, ...]]:
+        try:
+            if self._loops.sessions and learner.session != self._loops.sessions[-1][0]:
+                learner.reseed(*self._loops.sessions[-1])
+            return learner.choose()
+        except BaseException:
+            self._learners.discard(learner)
+            raise
+
+    def fall_back(self, target: Loop, key: str, names: tuple[str, ...], pins: Pins, error: Exception) -> Shown:
+        """Production's list, since something has failed."""
+        logger.error("loop %s answers with production's list: %s", target.name, error, exc_info=error)
+        count(self._journal, target, "fallbacks")
+        page = page_of(names, range(len(names)), pins, target.settings.positions)
+        return Shown("", page, target.name, key, "fallback", reason=str(error))
+
+    def duel(self, target: Loop, key: str, user: str | None) -> LiveDuel:
+        """The two rankers to run for the next user."""
+        self._impressions.close_due(CLOSED_AT_ONCE)
+        journal = self._journal
+        bucket = target.bucket(user, journal.header.secret)
+        rankers = target.settings.rankers
+        with self._learners.hold(target, key) as learner:
+            self._list(target, learner, rankers)
+            arm = target.arm(bucket)
+            chooses = arm in (Arm.POLICY, Arm.SHADOW)
+            pair, notes = self._choose(learner) if chooses else ((0, 0), ())
+            body = pack_choice(Choice(arm, bucket, learner.version, pair, notes, deferred=True))
+            now = journal.now()
+            with journal.lock:
+                seq = journal.add_held(now, Kind.CHOICE, learner.number, None, body)
+                self._impressions.open_held(seq, now, learner.number, target, body, shown=False)
+                if chooses:
+                    learner.applied = seq
+            version = learner.version
+        journal.commit(version)
+        ticket = Ticket(seq, now, learner.number, body)
+        return LiveDuel(self._signer.write(ticket), (rankers[pair[0]], rankers[pair[1]]), target.name)
+
+    def interleave(
+        self,
+        duel: str,
+        impression: Impression,
+        lists: Mapping[str, Sequence[str]],
+        positions: int | None,
+        following: Callable[[], Shown],
+    ) -> Shown:
+        """The next page of a duel; `following` gives the one after it."""
+        loop, before = impression.loop, impression.page
+        length = _length(loop.settings.positions if positions is None else positions)
+        pair = self._lists_of_rankers(impression, lists, length)
+        if before is None:
+            page = loop.interleaver.interleave(pair, length=length, seed=secrets.randbits(53))
+        else:
+            page = loop.interleaver.extend(before, pair, length=length)
+        content = {"lists": pair, "length": length, "items": page.items, "notes": page.notes, "seed": page.seed}
+        body, now = pack_json(content), self._journal.now()
+        with self._journal.lock:
+            if impression.closed or impression.page is not before:
+                raise ValueError("the duel's window has passed, or it is being shown elsewhere: ask for a new one")
+            seq = self._journal.add_held(now, Kind.PAGE, impression.learner, impression.seq, body)
+            impression.page = page
+            if not impression.shown:
+                impression.begin(now)
+                loop.queue.append((impression.deadline, impression.seq))
+        try:
+            self._journal.commit(seq)
+        except BaseException:
+            with self._journal.lock:  # nobody will see this page: who asks again gets one in its place
+                if impression.page is page:
+                    impression.page = before
+            raise
+        return Shown(
+            duel, list(map(str, page.items[0 if before is None else len(before) :])), loop.name, "", "policy",
+            following=following,
+        )  # fmt: skip
+
+    def _lists_of_rankers(
+        self, impression: Impression, lists: Mapping[str, Sequence[str]], length: int
+    ) -> list[tuple[str, ...]]:
+        """The lists of a duel's two rankers, as far as this page can need them."""
+        choice = unpack_choice(impression.body)
+        names = self._learners.names_of(choice.version, impression.learner)
+        rankers = [names[ranker] for ranker in choice.items]
+        if not isinstance(lists, Mapping) or set(lists) != set(rankers):
+            given = sorted(map(str, lists)) if isinstance(lists, Mapping) else lists
+            raise ValueError(f"give the lists of the rankers {rankers[0]!r} and {rankers[1]!r}, not {shorten(given)}")
+        pair = [check_names(f"the list of {ranker}", lists[ranker]) for ranker in rankers]
+        if impression.loop.settings.interleaver == "probabilistic":
+            return pair
+        enough = length + (0 if impression.page is None else len(impression.page)) + len(pair)
+        return [names[:enough] for names in pair]
+
+
+def _length(positions: Any) -> int:
+    """A number of positions."""
+    if isinstance(positions, bool) or not isinstance(positions, int) or positions < 1:
+        raise ValueError(f"positions must be a whole number of at least 1, not {positions!r}")
+    return positions
