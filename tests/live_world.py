@@ -16,6 +16,7 @@ from rankloop.live.entries import (
     unpack_closing,
     unpack_event,
 )
+from rankloop.live.learner import OVERHEAD
 from rankloop.live.replay import choice_in
 from rankloop.live.stores import Store
 
@@ -31,6 +32,11 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+def room_for(n: int) -> int:
+    """Bytes that so many learners of four items take."""
+    return n * (OVERHEAD + 1_200)
 
 
 def open_live(make: MakeStore, clock: Clock | None = None, **more: Any) -> rl.Live:

@@ -26,7 +26,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import postgres_server
-from live_world import MakeStore, Told, check_whole, crash, in_journal, sequence_of
+from live_world import MakeStore, Told, check_whole, crash, in_journal, room_for, sequence_of
 
 import rankloop as rl
 import rankloop.live.upkeep
@@ -34,7 +34,7 @@ from rankloop.live.postgres import PostgresStore
 from rankloop.live.sqlite import SQLiteStore
 
 KEYS = 12
-MEMORY = 50_000
+MEMORY = room_for(6)
 WINDOW = 0.5
 THREADS = 3
 LEASE = 1.0

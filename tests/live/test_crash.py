@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).with_name("chaos.py")
-SECONDS = 300
+SECONDS = 900
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_world import Clock, MakeStore, check_whole, close_all, crash, in_journal, open_live, sequence_of
+from live_world import Clock, MakeStore, check_whole, close_all, crash, in_journal, open_live, room_for, sequence_of
 
 import rankloop as rl
 from rankloop.live.sqlite import SQLiteStore
@@ -57,7 +57,7 @@ class Day:
 
     def run(self, store: Faulty) -> rl.Live | None:
         try:
-            live = open_live(lambda: store, self.clock, memory=15_000)
+            live = open_live(lambda: store, self.clock, memory=room_for(2))
         except StoreLost:
             self.failures += 1
             store._inner.close()
@@ -231,7 +231,7 @@ def test_windows_are_closed_when_the_store_is_back(
 ) -> None:
     """An impression of a learner that cannot be read now is closed later, and other keys get their lists meanwhile."""
     caplog.set_level(logging.CRITICAL, "rankloop.live")
-    live = open_live(new_store, clock, memory=8_000)
+    live = open_live(new_store, clock, memory=room_for(1))
     live.create("search", kind="rerank", positions=3, window=60, holdout=0.0, seed=1)
     live.rank("search", "one", ITEMS)
     live.rank("search", "two", ITEMS)

@@ -24,15 +24,25 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from live_world import Clock, MakeStore, Told, check_whole, close_all, crash, in_journal, open_live, sequence_of
+from live_world import (
+    Clock,
+    MakeStore,
+    Told,
+    check_whole,
+    close_all,
+    crash,
+    in_journal,
+    open_live,
+    room_for,
+    sequence_of,
+)
 
 from rankloop.live.entries import Fate
 
 LISTS = (["a", "b", "c", "d"], ["a", "b", "c", "d"], ["b", "a", "x", "d"], ["c", "d"], ["y"], ["d", "c", "b", "a", "z"])
 WINDOW = 60.0
 KEYS = ("one", "two", "three")
-MEMORY = 15_000
-"""Room for two learners: the third is packed away."""
+MEMORY = room_for(2)
 
 
 @dataclass

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_world import Clock, MakeStore, check_whole, close_all
+from live_world import Clock, MakeStore, check_whole, close_all, room_for
 
 import rankloop as rl
 from rankloop.live.sqlite import SQLiteStore
@@ -57,7 +57,7 @@ def test_eight_threads(new_store: MakeStore, n_keys: int) -> None:
     turns = 60
     answers: list[dict[str, int]] = [{} for _ in range(THREADS)]
     handed_out: list[tuple[str, list[str]]] = []
-    with rl.Live(new_store(), clock=clock, memory=40_000) as live:
+    with rl.Live(new_store(), clock=clock, memory=room_for(5)) as live:
         live.create("search", kind="rerank", positions=3, window=60, holdout=0.1, seed=1)
 
         def work(number: int) -> None:
