@@ -265,9 +265,10 @@ class Impressions:
                 self._learners.discard(learner)
                 raise
             with self._journal.lock:
-                # Until its CLOSE entry is there it counts as open: else an event that comes now would bring it back.
-                self._open.pop(impression.seq, None)
                 seq = self._journal.add_held(now, Kind.CLOSE, learner.number, impression.seq, body)
+                # Only now: `find` looks here without the lock, and where it finds neither this nor a CLOSE entry, it
+                # brings the impression back, to be learned from a second time.
+                self._open.pop(impression.seq, None)
                 loop.counts["closed"] += 1
                 loop.counts[Fate.NAMES[fate]] += 1
                 self._journal.changed.add(loop.number)
