@@ -150,7 +150,7 @@ def test_policies_are_told_the_horizon_or_what_replaces_it() -> None:
         (["rerank", "--positions", "4", "--top", "5"], "--top must be at most the number of --positions, 4, not 5"),
         (["rerank", "--top", "0"], "--top must be"),
         (["rerank", "--horizon", "0"], "--horizon must be"),
-        (["rerank", "--horizon", "1e40"], "horizon must be at most"),
+        (["rerank", "--horizon", "1e40"], "horizon must be less than 2^63"),
         (["rerank", "--runs", "x"], "--runs must be"),
         (["rerank", "--policies", "BubbleRnk"], "did you mean BubbleRank?"),
         (["rerank", "--policies", "MergeDTS"], "no policy 'MergeDTS'"),

@@ -293,9 +293,11 @@ def check_learns_from_what_was_seen(make: MakeClick) -> None:
             assert_same_state(policy.snapshot(), after)
         for behind, other in enumerate(others):
             assert_same_state(other.snapshot(), before)
-            assert other.rank().items == ranking.items, "the same feedback must give the same lists"
+            same = other.rank()
+            assert same.items == ranking.items, "the same feedback must give the same lists"
             memory = np.array([*clicks[:seen], *[behind] * (n - seen)], np.uint8)
             if seen > 0:
+                other._learns_from(same)
                 learn_once(other.state, np.array(ranking.items), np.array(ranking.notes), memory[:seen])
     whole, in_part = twins[0], twins[1]
     ranking, same = whole.rank(), in_part.rank()
