@@ -41,7 +41,8 @@ def test_policy(cls, example, check) -> None:
 
 def test_every_policy_names_examples() -> None:
     for name, cls in Policy.known.items():
-        if name not in ("ClickPolicy", "DuelingPolicy", "FeaturePolicy"):
+        own = cls.__module__.startswith("rankloop.")  # other tests make policies of their own
+        if own and name not in ("ClickPolicy", "DuelingPolicy", "FeaturePolicy"):
             assert cls.examples, f"{name} has no examples for the generic checks"
 
 

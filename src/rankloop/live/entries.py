@@ -106,7 +106,7 @@ def pack_choice(choice: Choice) -> bytes:
 
     >>> choice = Choice(Arm.POLICY, 7, 12, (2, 0, 1), (0.0, 1.0, 0.0))
     >>> unpack_choice(pack_choice(choice)) == choice, len(pack_choice(choice))
-    (True, 22)
+    (True, 24)
     """
     arm, bucket, version, items, notes, deferred, pinned = choice
     flags = arm

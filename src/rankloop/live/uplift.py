@@ -64,7 +64,7 @@ def half_width(n: int, error: float, alpha: float) -> float:
     """Half the width of the confidence sequence after n impressions, where the standard error is `error`.
 
     >>> round(half_width(20_000, 0.001, 0.05) / 0.00196, 2)  # against an interval for a single look
-    1.56
+    1.55
     """
     spread = (-2 * math.log(alpha) + math.log(1 - 2 * math.log(alpha))) / TIGHTEST_AT
     scale = n * spread
