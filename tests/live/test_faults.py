@@ -72,7 +72,7 @@ class Day:
         self.attempt(lambda: live.pause("search"))
         self.rank(live, "two", ITEMS)
         self.attempt(lambda: live.resume("search"))
-        self.attempt(live._write_checkpoint)
+        self.attempt(live._upkeep.checkpoint)
         if self.ids:
             self.attempt(lambda: live.finish(self.ids[0][0]))
         self.rank(live, "two", ITEMS)
