@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_world import Clock, MakeStore, check_whole, close_all, room_for
+from live_world import Clock, MakeStore, check_whole, close_all, crash, open_live, room_for
 
 import rankloop as rl
 from rankloop.live.sqlite import SQLiteStore
@@ -199,3 +199,33 @@ def test_a_forked_worker_gets_a_clear_error(tmp_path: Path) -> None:
         assert "single worker" in line
         assert "rankloop serve" in line
     assert lines[2:] == ["accepted", "True"]
+
+
+def test_a_checkpoint_in_the_middle_of_a_revert(
+    new_store: MakeStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits for the learner: else a crash would leave a snapshot that lacks what the checkpoint says it holds."""
+    live = open_live(new_store, clock)
+    live.create("search", kind="rerank", window=60, holdout=0.0, seed=1)
+    shown = live.rank("search", "one", ["a", "b", "c"])
+    live._upkeep.checkpoint()
+    learner = live._learners.warm(live._loops.by_name["search"], "one")
+    revert = learner.revert
+    checkpoint = threading.Thread(target=live._upkeep.checkpoint, daemon=True)
+
+    def slow(seq: int) -> None:
+        checkpoint.start()
+        checkpoint.join(0.5)
+        revert(seq)
+
+    monkeypatch.setattr(learner, "revert", slow)
+    live.revert("search", "one")
+    checkpoint.join(PATIENCE)
+    assert not checkpoint.is_alive()
+    crash(live)
+    live = open_live(new_store, clock)
+    live.click(shown.id, "a")
+    live.finish(shown.id)
+    assert live.status("search")["reverted"] == 1
+    check_whole(live)
+    live.close()

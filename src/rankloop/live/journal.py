@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from rankloop.live.entries import Entry
 from rankloop.live.stores import Batch, Header, KnownLearner, Snapshot, Store, StoreError, StoreLost
 
 GAP = 1_000_000
 """Numbers left out after a crash: more than can have been handed out without having been written."""
+
+
+class Applied(Protocol):
+    """A learner, as far as the journal must know it."""
+
+    number: int
+    applied: int
 
 
 class Journal:
@@ -73,6 +80,16 @@ class Journal:
         now = self.now()
         with self.lock:
             return self.add_held(now, kind, learner, impression, body)
+
+    def add_to(self, learner: Applied, kind: int, body: bytes) -> int:
+        """Add an entry that changes a learner, whose lock is held; its number.
+
+        The learner says so before anybody can write the entry: a checkpoint takes snapshots of the learners that do.
+        """
+        now = self.now()
+        with self.lock:
+            learner.applied = seq = self.add_held(now, kind, learner.number, None, body)
+        return seq
 
     def add_held(self, now: int, kind: int, learner: int, impression: int | None, body: bytes) -> int:
         """Add an entry, where `lock` is held already."""

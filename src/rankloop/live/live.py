@@ -446,9 +446,8 @@ class Live:
         self._check_writable()
         target = self._asked_for(loop, key)
         with self._learners.hold(target, key) as learner:
-            seq = self._journal.add(Kind.REVERT, learner.number, None, b"")
+            seq = self._journal.add_to(learner, Kind.REVERT, b"")
             learner.revert(seq)
-            learner.applied = seq
         self._journal.commit(seq)
 
     def _asked_for(self, loop: str, key: str) -> Loop:

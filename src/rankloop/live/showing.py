@@ -90,8 +90,7 @@ class Showing:
             self._learners.discard(learner)
             raise
         body = pack_json({"names": names, "rows": rows}) if rows else pack_names(names)
-        version = self._journal.add(Kind.LIST, learner.number, None, body)
-        learner.version = learner.applied = version
+        learner.version = version = self._journal.add_to(learner, Kind.LIST, body)
         self._learners.remember(version, names)
         self._learners.recount(learner)
 
