@@ -65,6 +65,26 @@ def pairs(folder: Path, n: int, group: int) -> tuple[float, float]:
     return ranking / n, clicking / n
 
 
+def sizes(folder: Path, n: int) -> tuple[float, float]:
+    """Bytes in the store for each key, with its first list, and for each impression with a click and its closing."""
+    path, time_ = folder / "sizes.db", [1e9]
+    taken = []
+    for what in ("loop", "keys", "impressions"):
+        with rl.Live(path, background=False, clock=lambda: time_[0]) as live:
+            live.create("search", kind="rerank", seed=1)
+            if what == "keys":
+                for key in KEYS:
+                    live.rank("search", key, ITEMS)
+            elif what == "impressions":
+                for _ in range(n // GROUP):
+                    shown = [live.rank("search", key, ITEMS, user="somebody") for key in KEYS[:GROUP]]
+                    live.events([{"impression": each.id, "item": each.items[0]} for each in shown])
+                time_[0] += 7200
+                live.status("search")
+        taken.append(path.stat().st_size)
+    return (taken[1] - taken[0]) / len(KEYS), (taken[2] - taken[1]) / n
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=30_000, help="how many pairs to time")
@@ -83,6 +103,8 @@ def main() -> None:
                 f"({1e6 * (ranking - rank):.1f} on top of the policy), {1e6 * clicking:.1f} µs per click; "
                 f"{rate * commit:.2f} pairs per bare commit"
             )
+        of_key, of_impression = sizes(folder, 10_000)
+        print(f"the store: {of_key:.0f} bytes per key, {of_impression:.0f} per impression with a click and its closing")
 
 
 if __name__ == "__main__":
