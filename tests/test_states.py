@@ -40,7 +40,7 @@ def state_that_shows(item: int) -> type:
     return State
 
 
-class OneItem(ClickPolicy):
+class _OneItem(ClickPolicy):
     """Shows one item, as the type of its state says."""
 
     def __init__(self, state_type: type) -> None:
@@ -49,7 +49,7 @@ class OneItem(ClickPolicy):
 
 
 def test_a_class_that_is_defined_once_more_runs_its_own_steps() -> None:
-    policies = [OneItem(state_that_shows(item)) for item in (0, 1, 2)]
+    policies = [_OneItem(state_that_shows(item)) for item in (0, 1, 2)]
     for _ in range(2):
         for item, policy in enumerate(policies):
             assert list(policy.rank()) == [item]
@@ -70,7 +70,7 @@ def _choose_within(state: Any, items: Any, notes: Any) -> None:
 def test_states_within_a_state_run_their_own_steps() -> None:
     shown = []
     for item in (0, 1):
-        policy = OneItem(state_that_shows(item))
+        policy = _OneItem(state_that_shows(item))
         policy.state = Wrapper(policy.state.rng, policy.state)
         shown.append(list(policy.rank()))
     assert shown == [[0], [1]]
@@ -348,7 +348,7 @@ def test_a_state_without_steps_is_named() -> None:
         clicked: Any
 
     with pytest.raises(StepError, match=r"Bare has no step choose: register .* \(it has no steps at all\)$"):
-        OneItem(Bare).rank()
+        _OneItem(Bare).rank()
 
 
 def test_what_compiled_code_cannot_keep_is_named(module: Callable[[str, str], ModuleType]) -> None:
@@ -371,7 +371,7 @@ def test_a_loop_that_cannot_use_what_a_step_gives_says_so() -> None:
     with pytest.raises(
         StepError, match=r"^ask cannot be compiled for .*State: No implementation of function add found"
     ):
-        ask(OneItem(state_type).state)
+        ask(_OneItem(state_type).state)
 
 
 def test_errors_that_steps_raise_on_purpose_pass(module: Callable[[str, str], ModuleType]) -> None:
