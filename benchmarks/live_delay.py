@@ -189,7 +189,7 @@ class Readers(Queries):
 
 @dataclass
 class Rankers:
-    """Rankers to compare: each shows a document of its own, and who wins a duel is clicked."""
+    """Rankers to compare: each has documents of its own, and the first one of who wins a duel is clicked."""
 
     seed: int
 
@@ -212,7 +212,7 @@ class Rankers:
         duel = live.duel("loop")
         left, right = (self.number[name] for name in duel.rankers)
         if left != right:
-            live.interleave(duel.id, {name: [f"of {name}"] for name in duel.rankers}, positions=2)
+            live.interleave(duel.id, {name: [f"of {name}", f"more of {name}"] for name in duel.rankers}, positions=2)
         winner = left if self.draw.random() < self.matrix.preferences[left, right] else right
         return self.matrix.regret(left, right), (duel.id, [f"of {self.names[winner]}"] if left != right else [])
 
@@ -239,6 +239,7 @@ def serve(kind: str, policy: str, users: Any, n: int, *, delay: int, lost: float
             due.setdefault(t + 1 + draw.randrange(delay), []).append(answer)
     status = live.status("loop")
     assert status["fallbacks"] == status["late"] == status["refused"] == 0, status
+    assert delay or status["ties"] == 0, status
     return regret, time.process_time() - begun
 
 
