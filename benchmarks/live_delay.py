@@ -135,7 +135,7 @@ class Queries:
         self.names = [f"item {i}" for i in range(N_ITEMS)]
         self.number = {name: i for i, name in enumerate(self.names)}
         attraction = draw.permuted(np.tile(np.linspace(0.05, 0.35, N_ITEMS), (self.n_keys, 1)), axis=1)
-        self.users = [rl.CascadeModel(row) for row in attraction]
+        self.users: list[Any] = [rl.CascadeModel(row) for row in attraction]
         self.rng = stream(self.seed)
         self.draw = random.Random(self.seed)
         self._known = [{} for _ in self.users]
