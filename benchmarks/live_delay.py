@@ -135,7 +135,7 @@ class Queries:
         self.names = [f"item {i}" for i in range(N_ITEMS)]
         self.number = {name: i for i, name in enumerate(self.names)}
         attraction = draw.permuted(np.tile(np.linspace(0.05, 0.35, N_ITEMS), (self.n_keys, 1)), axis=1)
-        self.users = [rl.CascadeModel(row) for row in attraction]
+        self.users: list[Any] = [rl.CascadeModel(row) for row in attraction]
         self.rng = stream(self.seed)
         self.draw = random.Random(self.seed)
         self._known = [{} for _ in self.users]
@@ -189,7 +189,7 @@ class Readers(Queries):
 
 @dataclass
 class Rankers:
-    """Rankers to compare: each shows a document of its own, and who wins a duel is clicked."""
+    """Rankers to compare: each has documents of its own, and the first one of who wins a duel is clicked."""
 
     seed: int
 
@@ -212,7 +212,7 @@ class Rankers:
         duel = live.duel("loop")
         left, right = (self.number[name] for name in duel.rankers)
         if left != right:
-            live.interleave(duel.id, {name: [f"of {name}"] for name in duel.rankers}, positions=2)
+            live.interleave(duel.id, {name: [f"of {name}", f"more of {name}"] for name in duel.rankers}, positions=2)
         winner = left if self.draw.random() < self.matrix.preferences[left, right] else right
         return self.matrix.regret(left, right), (duel.id, [f"of {self.names[winner]}"] if left != right else [])
 
@@ -239,6 +239,7 @@ def serve(kind: str, policy: str, users: Any, n: int, *, delay: int, lost: float
             due.setdefault(t + 1 + draw.randrange(delay), []).append(answer)
     status = live.status("loop")
     assert status["fallbacks"] == status["late"] == status["refused"] == 0, status
+    assert delay or status["ties"] == 0, status
     return regret, time.process_time() - begun
 
 

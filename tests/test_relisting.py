@@ -245,7 +245,7 @@ def test_a_window_that_grows_takes_in_again_what_was_renumbered() -> None:
     """Without a horizon the window doubles: it then reaches back to lists from before the change."""
     policy = rl.CascadeSWUCB(4, 2, seed=1)
     order = [2, None, 0, 3]
-    lists = []
+    lists: list[list[tuple[int, int]]] = []
     for t in range(1000):
         if t == 500:
             policy = policy.relisted(order)
