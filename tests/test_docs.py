@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import typer.main
+from shared_data import ROOT
 from typer.testing import CliRunner
 
 import rankloop as rl
@@ -34,7 +35,6 @@ from rankloop.experiments import load_player
 from rankloop.experiments.catalogue import EXPERIMENTS
 from rankloop.policies import Policy
 
-ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BASES = {"ClickPolicy", "DuelingPolicy", "FeaturePolicy"}
 POLICIES = [name for name in rl.__all__ if name in Policy.known and name not in BASES]

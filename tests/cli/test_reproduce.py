@@ -11,7 +11,7 @@ from typing import Any
 
 import processes
 import pytest
-from test_cli import rankloop, refused
+from command_line import rankloop, refused
 
 import rankloop as rl
 from rankloop.cli import watching
@@ -181,9 +181,10 @@ def test_a_terminal_gets_a_bar_with_the_time_left(monkeypatch: pytest.MonkeyPatc
 
 
 SLOW = """
+import os
 import sys
 sys.path[:0] = {path!r}
-import test_cli_reproduce as tiny
+import test_reproduce as tiny
 import rankloop as rl
 from rankloop.experiments import Amount, Experiment, Panel, Player, catalogue, claims
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from references.list_loop import Game
+from shared_data import SHARED
 
 import rankloop as rl
 from rankloop.kernels import stream
 
-YANDEX = Path(__file__).parents[2] / "shared/data/click_models/yandex_40_queries.json"
+YANDEX = SHARED / "click_models" / "yandex_40_queries.json"
 
 
 def test_epochs_follow_each_other_and_start_over() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shared_data import SHARED
 
 from rankloop.datasets import (
     ClickLog,
@@ -29,7 +30,7 @@ from rankloop.datasets import (
 from rankloop.datasets.streams import blocks_of_lines
 from rankloop.datasets.vocabulary import Vocabulary
 
-SAMPLE = Path(__file__).parents[2] / "shared" / "data" / "click_logs" / "yandex_relpred_sample.tsv"
+SAMPLE = SHARED / "click_logs" / "yandex_relpred_sample.tsv"
 
 
 def sessions_of(log: ClickLog) -> list[tuple[str, list[str], list[int]]]:

@@ -7,21 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from command_line import rankloop
+from shared_data import SHARED
 
 import rankloop as rl
-from rankloop.cli.app import app
 from rankloop.cli.arguments import feature_policies
 from rankloop.datasets import read_ratings
 
-SHARED = Path(__file__).parents[2] / "shared" / "data" / "movielens"
-
-
-def rankloop(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+MOVIELENS = SHARED / "movielens"
 
 
 def refused(*arguments: object) -> str:
+    """The last line of a refusal: the progress of reading stands before it."""
     result = rankloop("diversify", *arguments)
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
@@ -93,10 +90,10 @@ def test_all_feature_policies_can_be_compared_on_the_made_up_catalogue(tmp_path:
     assert "FeaturePolicy" not in feature_policies()
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="needs ../shared/data")
+@pytest.mark.skipif(not MOVIELENS.exists(), reason="needs ../shared/data")
 def test_twenty_topics_of_eighteen_are_all(tmp_path: Path) -> None:
     result = rankloop(
-        "diversify", SHARED, "--users", 1, "--horizon", 20, "--policies", "CascadeLinUCB", "--out", tmp_path / "out"
+        "diversify", MOVIELENS, "--users", 1, "--horizon", 20, "--policies", "CascadeLinUCB", "--out", tmp_path / "out"
     )
     assert result.exit_code == 0, result.output
     assert "has 18 topics: all are taken, not 20" in result.stderr

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shared_data import SHARED
 
 from rankloop.datasets import (
     Ratings,
@@ -24,7 +25,7 @@ from rankloop.datasets import (
     synthetic_ratings,
 )
 
-SHARED = Path(__file__).parents[2] / "shared" / "data" / "movielens"
+MOVIELENS = SHARED / "movielens"
 
 MOVIES = [(1, "Toy Story (1995)", ["Animation", "Comedy"]), (3, "Mis\xe9rables, Les (1995)", ["Drama"]),
           (70, "Hea,t \"!\" (1995)", ["Action", "Drama"])]  # fmt: skip
@@ -516,11 +517,11 @@ def test_streams_keep_a_missing_newline() -> None:
     assert list(streams.whole_lines(io.BytesIO(b"a\nb\nc"), "x", 3)) == [b"a\n", b"b\n", b"c"]
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="needs the shared data")
+@pytest.mark.skipif(not MOVIELENS.exists(), reason="needs the shared data")
 def test_real_movielens_has_the_sparsity_of_the_thesis() -> None:
-    ratings = read_ratings(SHARED)
+    ratings = read_ratings(MOVIELENS)
     assert (len(ratings), ratings.n_users, len(ratings.genres)) == (999_714, 6040, 18)
-    slow = [line.split("::")[:3] for line in (SHARED / "ratings.dat").read_text("latin-1").splitlines()]
+    slow = [line.split("::")[:3] for line in (MOVIELENS / "ratings.dat").read_text("latin-1").splitlines()]
     read = np.array([ratings.user_ids[ratings.users], ratings.item_ids[ratings.items], ratings.values]).T
     np.testing.assert_array_equal(read, np.array(slow, float))
     assert 0.07 < ratings.most_active().density < 0.08

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_report import Collector
+from html_pages import Collector
 
 from rankloop.experiments import Amount, Claim, Experiment, Finding, Outcome, Panel, Player, Source
 from rankloop.experiments.declare import Compared, Failure

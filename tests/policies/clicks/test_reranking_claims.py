@@ -7,16 +7,16 @@ for the published numbers, which are to be met within a fifth.
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
+from shared_data import SHARED
 
 import rankloop as rl
 from rankloop.environments import click_problems
 from rankloop.environments.queries import built_in, drifting
 
-YANDEX = Path(__file__).parents[2] / "shared" / "data" / "click_models" / "yandex_40_queries.json"
+YANDEX = SHARED / "click_models" / "yandex_40_queries.json"
 
 
 @pytest.mark.skipif(not YANDEX.exists(), reason="needs ../shared/data")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 from references import click_models as slow
 from scipy import stats
+from shared_data import SHARED
 
 from rankloop import click_models as cm
 from rankloop.click_models import browsing, chain, estimation
@@ -17,7 +17,6 @@ from rankloop.click_models.pairs import Pairs, index_pairs
 from rankloop.click_models.sessions import group_sessions
 from rankloop.datasets import ClickLog, SyntheticQueries, read_yandex, synthetic_click_log
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
 SAMPLE = SHARED / "click_logs" / "yandex_relpred_sample.tsv"
 needs_sample = pytest.mark.skipif(not SAMPLE.exists(), reason="the shared click log is not here")
 

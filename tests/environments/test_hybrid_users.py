@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from shared_data import SHARED
 
 import rankloop as rl
 from rankloop.datasets import Attractive, read_ratings, synthetic_ratings
 from rankloop.environments.hybrid_users import relevance_features, topic_coverage, topic_preferences
 
-SHARED = Path(__file__).parents[2] / "shared" / "data" / "movielens"
+MOVIELENS = SHARED / "movielens"
 
 
 def matrices(seed: int = 0, n_users: int = 31, n_items: int = 12, d: int = 4) -> Attractive:
@@ -147,9 +146,9 @@ def test_problems_are_simulated_alone_and_together() -> None:
     assert [id(problem) for problem in seen] == [id(problem) for problem in [*problems, problems[0]]]
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="needs the shared data")
+@pytest.mark.skipif(not MOVIELENS.exists(), reason="needs the shared data")
 def test_on_real_movielens_attractions_are_clipped_below_but_not_above() -> None:
-    problems = rl.hybrid_problems(read_ratings(SHARED), trade_off=0.5)
+    problems = rl.hybrid_problems(read_ratings(MOVIELENS), trade_off=0.5)
     assert len(problems) == 500
     fit = np.array([problem.relevance @ problem.environment.beta for problem in problems])
     assert -1 < fit.min() < -0.3

@@ -11,31 +11,16 @@ from pathlib import Path
 import numpy as np
 import processes
 import pytest
-from typer.testing import CliRunner, Result
+from command_line import rankloop, refused
 
 import rankloop as rl
 from rankloop.cli import demo as demo_module
-from rankloop.cli.app import app
 from rankloop.cli.arguments import click_policies, default_policies, dueling_policies, make_policies
 from rankloop.cli.errors import Refused
 from rankloop.cli.folder import file_name
 from rankloop.experiments.catalogue import EXPERIMENTS
 
 MATRIX = "0.5,0.9,0.8\n0.1,0.5,0.7\n0.2,0.3,0.5\n"
-
-
-def rankloop(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def refused(*arguments: object) -> str:
-    """The one line with which a command is refused."""
-    result = rankloop(*arguments)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.count("\n") == 1
-    assert result.stderr.startswith("rankloop: ")
-    return result.stderr.removeprefix("rankloop: ").strip()
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from shared_data import ROOT
 from typer.testing import CliRunner
 
 from rankloop import theory
@@ -172,7 +173,7 @@ def test_a_matrix_without_a_winner_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_documentation_shows_what_is_printed() -> None:
-    blocks = (Path(__file__).parents[1] / "docs" / "theory.md").read_text(encoding="utf-8").split("```console\n")[1:]
+    blocks = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8").split("```console\n")[1:]
     commands = [block.partition("```")[0].strip() for block in blocks if block.startswith("$ rankloop ")]
     assert len(commands) == 9
     for block in commands:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import typer
 from references import interleaving as slow
+from shared_data import SHARED
 from typer.testing import CliRunner
 
 import rankloop as rl
@@ -19,7 +20,7 @@ from rankloop.interleaving import Balanced, Optimised, Probabilistic, TeamDraft
 from rankloop.kernels import stream
 from rankloop.preferences import MeasuredPreferences, measure, measure_preferences
 
-SHARED = Path(__file__).parents[2] / "shared/data"
+SHARED = SHARED / "shared" / "data"
 NAVIGATIONAL = User.named("navigational")
 INTERLEAVERS = [Probabilistic(), TeamDraft(), Balanced(), Optimised()]
 

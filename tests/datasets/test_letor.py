@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from references import letor as slow
+from shared_data import SHARED
 
 from rankloop.datasets import (
     Letor,
@@ -25,7 +26,7 @@ from rankloop.datasets import (
     train_lambdamart,
 )
 
-SHARED = Path(__file__).parents[2] / "shared/data/letor/mslr_53_queries.txt"
+MSLR = SHARED / "letor" / "mslr_53_queries.txt"
 
 
 def write(folder: Path, text: str, name: str = "data.txt") -> Path:
@@ -306,10 +307,10 @@ def test_trained_rankers_beat_features_or_say_what_is_missing() -> None:
     assert gain(rankers).max() > gain(Rankers.from_features(data)).max()
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="the shared data is not here")
+@pytest.mark.skipif(not MSLR.exists(), reason="the shared data is not here")
 def test_real_data_is_read_as_a_plain_reader_does() -> None:
-    data = read_letor(SHARED, cache=False)
-    features, labels, _ = slow.read(SHARED.read_text())
+    data = read_letor(MSLR, cache=False)
+    features, labels, _ = slow.read(MSLR.read_text())
     assert np.array_equal(data.features, features)
     assert data.labels.tolist() == labels
     assert (data.n_queries, data.n_documents) == (53, 5488)

@@ -6,15 +6,14 @@ errors; the reference of the issue that asked for them saw gaps of at least a th
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from shared_data import SHARED
 
 import rankloop as rl
 from rankloop.datasets import read_ratings, synthetic_ratings
 
-MOVIELENS = Path(__file__).parents[2] / "shared" / "data" / "movielens"
+MOVIELENS = SHARED / "movielens"
 
 MAKE = {
     "hybrid": lambda problem: rl.CascadeHybrid(problem.relevance, problem.topics, 10),

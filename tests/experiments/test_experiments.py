@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shared_data import SHARED
 
 from rankloop.datasets import synthetic_ratings
 from rankloop.environments import PreferenceMatrix, hybrid_problems
@@ -24,7 +25,6 @@ from rankloop.experiments.ratings import MOVIELENS, YAHOO_MUSIC, RatedDataset, l
 from rankloop.simulation import simulate
 from rankloop.simulation.simulate import blank
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
 FOLDERS = [
     pytest.param(None, id="stand-ins"),
     pytest.param(

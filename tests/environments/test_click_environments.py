@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 import pytest
 from references import click_models as slow
 from scipy import stats
+from shared_data import SHARED
 
 import rankloop as rl
 from rankloop import click_models
@@ -17,7 +17,7 @@ from rankloop.environments import click_problems
 from rankloop.environments.click_environment import click_once, regret_once
 from rankloop.kernels import stream
 
-SHARED = Path(__file__).parents[2] / "shared" / "data" / "click_models" / "yandex_40_queries.json"
+YANDEX = SHARED / "click_models" / "yandex_40_queries.json"
 
 
 def problems(seed: int, n_items: int = 5, n_positions: int = 4):
@@ -158,10 +158,10 @@ def test_fitted_models_become_environments(tmp_path, kind) -> None:
         click_problems(tmp_path / "models.json", other)
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="the shared click models are not here")
+@pytest.mark.skipif(not YANDEX.exists(), reason="the shared click models are not here")
 def test_the_shared_models_become_environments() -> None:
     for kind in ("CM", "DCM", "PBM"):
-        shared = click_problems(SHARED, kind)
+        shared = click_problems(YANDEX, kind)
         assert len(shared) == 40
         assert all(problem.environment.n_items == 10 for problem in shared)
         assert all(problem.environment.regret(problem.initial, top=5) >= 0 for problem in shared)

@@ -8,27 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from command_line import rankloop, refused
 
 import rankloop as rl
-from rankloop.cli.app import app
 from rankloop.cli.arguments import click_policies, make_click_policies
 from rankloop.environments.queries import built_in, drifting
 from rankloop.policies import Policy
 
 POSITIONS = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.1]
-
-
-def rankloop(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def refused(*arguments: object) -> str:
-    result = rankloop(*arguments)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.count("\n") == 1
-    return result.stderr.removeprefix("rankloop: ").strip()
 
 
 def table(folder: Path) -> dict[str, dict[str, str]]:

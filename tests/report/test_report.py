@@ -6,10 +6,10 @@ import csv
 import io
 import re
 import xml.etree.ElementTree as ET
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from html_pages import Collector
 
 import rankloop as rl
 from rankloop import report
@@ -106,34 +106,6 @@ def test_names_beside_lines_never_overlap() -> None:
 )
 def test_ticks_are_readable(value: float, text: str) -> None:
     assert _tick(value) == text
-
-
-class Collector(HTMLParser):
-    """What a page consists of."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.open: list[str] = []
-        self.cells = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in ("meta", "br"):
-            self.open.append(tag)
-        self.cells += tag == "td"
-        for name, value in attrs:
-            if name == "id":
-                self.ids.append(value or "")
-            if name in ("src", "href", "xlink:href"):
-                self.links.append(value or "")
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        self.open.pop()
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
 
 
 def test_a_page_is_whole_in_itself() -> None:
