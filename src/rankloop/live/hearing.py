@@ -35,8 +35,12 @@ class Hearing:
         """What becomes of an event; if it is accepted it is in the journal, though not yet durable."""
         impression, trouble, known = self.find(id_)
         if impression is None:
-            self._count_stray(trouble, known)
+            self.count_stray(trouble, known)
             return trouble
+        return self.take_for(impression, event, item)
+
+    def take_for(self, impression: Impression, event: Event, item: str | None) -> str:
+        """The same for an impression that has been found."""
         loop, now = impression.loop, self._journal.now()
         if now >= impression.deadline:
             self._impressions.close(impression)
@@ -97,7 +101,7 @@ class Hearing:
         impression, trouble = self._impressions.find(ticket)
         return impression, trouble, self._impressions.loop_of(ticket.learner) if impression is None else impression.loop
 
-    def _count_stray(self, trouble: str, loop: Loop | None) -> None:
+    def count_stray(self, trouble: str, loop: Loop | None) -> None:
         """Count an event that found no open impression."""
         if loop is not None:
             count(self._journal, loop, trouble)

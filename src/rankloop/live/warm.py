@@ -198,6 +198,10 @@ class WarmLearners:
             raise StoreError(f"{self._store.name} has no list {version}: it is damaged")
         return tuple(lists[str(version)])
 
+    def remembers(self, version: int) -> bool:
+        """Whether the names of a list are at hand."""
+        return version == 0 or version in self._lists
+
     def remember(self, version: int, names: tuple[str, ...]) -> None:
         """Keep the names of a list at hand: every click on it asks for them."""
         with self._lock:
