@@ -85,8 +85,9 @@ class Problem(Exception):
 def unreadable(error: Exception) -> Problem:
     """What to say of a body that is no JSON, or not of the shape that is asked for.
 
+    >>> from rankloop.service.messages import RankRequest
     >>> try:
-    ...     msgspec.json.decode(b'{"items": [3]}', type=dict[str, list[str]])
+    ...     msgspec.json.decode(b'{"key": "laptop", "items": [3]}', type=RankRequest)
     ... except msgspec.ValidationError as error:
     ...     print(unreadable(error).detail)
     items[0]: expected `str`, got `int`
