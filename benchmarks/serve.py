@@ -207,7 +207,9 @@ def told(times: dict[str, list[float]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=5.0, help="length of each measurement")
-    parser.add_argument("--store", default="", help="store to serve from; an SQLite file in a temporary folder if not given")
+    parser.add_argument(
+        "--store", default="", help="store to serve from, if not an SQLite file of its own"
+    )
     parser.add_argument("--batches", type=int, default=300, help="number of batches of 100 events")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -230,7 +232,7 @@ def main() -> None:
             print(f"empty endpoint: {nothing:,.0f} requests per second, {1e6 * taken:.0f} µs of processor time each")
             print(
                 f"pairs: {pairs:,.0f} durable pairs per second ({told(times)}), {1e6 * used:.0f} µs of processor time "
-                f"each; {2 * pairs / nothing:.2f} of the empty endpoint's requests, {2 * taken / used:.2f} by processor time"
+                f"each; {2 * pairs / nothing:.2f} of the empty endpoint's requests, {2 * taken / used:.2f} by time"
             )
             half, times = uvloop.run(load(port, arguments.seconds, pair, rate=pairs / 2))
             print(f"at half of that load: {half:,.0f} pairs per second ({told(times)})")

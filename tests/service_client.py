@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpx
-import uvicorn
 
 from rankloop.service.app import App
-from rankloop.service.run import address_of, listen
+from rankloop.service.run import address_of, listen, server_of
 from rankloop.service.service import Service
 
 ADMIN = "admin-key-of-the-tests"
@@ -53,11 +52,7 @@ def served(store: Any, **options: Any) -> Iterator[Running]:
     """A service on a port of its own while the block runs; it is drained and closed in the end."""
     service = Service(store, admin=ADMIN, **options)
     listening = listen("127.0.0.1", 0)
-    server = uvicorn.Server(
-        uvicorn.Config(
-            App(service), loop="uvloop", http="httptools", ws="none", lifespan="on", log_config=None, access_log=False
-        )
-    )
+    server = server_of(App(service))
     ready = threading.Event()
     service.when_ready = ready.set
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

@@ -11,9 +11,9 @@ from rankloop.live.impressions import Impression, Impressions
 from rankloop.live.journal import Journal
 from rankloop.live.loops import Loop, Loops, count
 from rankloop.live.pages import Pins, page_of
-from rankloop.live.settings import shorten
 from rankloop.live.tokens import Foreign, Signer, Unknown
 from rankloop.live.warm import WarmLearners
+from rankloop.wording import shorten
 
 
 class Hearing:
@@ -35,12 +35,8 @@ class Hearing:
         """What becomes of an event; if it is accepted it is in the journal, though not yet durable."""
         impression, trouble, known = self.find(id_)
         if impression is None:
-            self.count_stray(trouble, known)
+            self._count_stray(trouble, known)
             return trouble
-        return self.take_for(impression, event, item)
-
-    def take_for(self, impression: Impression, event: Event, item: str | None) -> str:
-        """The same for an impression that has been found."""
         loop, now = impression.loop, self._journal.now()
         if now >= impression.deadline:
             self._impressions.close(impression)
@@ -101,7 +97,7 @@ class Hearing:
         impression, trouble = self._impressions.find(ticket)
         return impression, trouble, self._impressions.loop_of(ticket.learner) if impression is None else impression.loop
 
-    def count_stray(self, trouble: str, loop: Loop | None) -> None:
+    def _count_stray(self, trouble: str, loop: Loop | None) -> None:
         """Count an event that found no open impression."""
         if loop is not None:
             count(self._journal, loop, trouble)

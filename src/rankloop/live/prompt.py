@@ -15,9 +15,9 @@ from rankloop.live.impressions import Impression
 from rankloop.live.live import Live
 from rankloop.live.loops import count
 from rankloop.live.pages import Pins, check_pinned, page_of
-from rankloop.live.settings import check_name, check_names
+from rankloop.live.settings import check_name, check_names, shorten
 from rankloop.live.shown import Shown
-from rankloop.live.tokens import Foreign, Unknown
+from rankloop.live.tokens import said_number
 
 
 class Prompt:
@@ -47,7 +47,7 @@ class Prompt:
         self._live = live
         self._loops, self._learners, self._journal = live._loops, live._learners, live._journal
         self._showing, self._hearing = live._showing, live._hearing
-        self._impressions, self._signer = live._impressions, live._signer
+        self._impressions = live._impressions
 
     def rank(
         self,
@@ -108,20 +108,18 @@ class Prompt:
         loops
             Names of the loops that the client may speak of; events of others are unknown. All if not given.
         """
-        id_, item, events = check_event(given)
-        try:
-            ticket = self._signer.read(id_)
-        except Unknown:
-            return self._stray("unknown")
-        except Foreign:
-            return self._stray("foreign")
-        impression = self._impressions.in_memory(ticket.seq)
-        if impression is None or not self._at_hand(impression):
-            return None
-        if loops is not None and impression.loop.name not in loops:
-            return self._stray("unknown")
-        fates = [self._hearing.take_for(impression, event, item) for event in events]
-        return fates[0]
+        if not isinstance(given, Mapping):
+            raise ValueError(f"an event is an object with an impression and an item, not {shorten(given)}")
+        seq = said_number(given.get("impression"))
+        if seq is not None:  # what is no id at all is found out without looking anywhere
+            impression = self._impressions.in_memory(seq)
+            if impression is None or not self._at_hand(impression):
+                return None
+            if loops is not None and impression.loop.name not in loops:
+                check_event(given)
+                self._hearing._count_stray("unknown", None)
+                return "unknown"
+        return self._hearing.take_all(given)
 
     @property
     def lag(self) -> float:
@@ -138,7 +136,3 @@ class Prompt:
         if self._journal.now() >= impression.deadline:
             return False
         return impression.page is not None or self._learners.remembers(unpack_choice(impression.body).version)
-
-    def _stray(self, trouble: str) -> str:
-        self._hearing.count_stray(trouble, None)
-        return trouble

@@ -7,7 +7,7 @@ import binascii
 import hashlib
 import hmac
 import struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _HEAD = struct.Struct("<B4sqqq")
 _VERSION = 1
@@ -29,6 +29,22 @@ class Unknown(Exception):
 
 class Foreign(Exception):
     """The id belongs to another store."""
+
+
+_HEAD_LETTERS = 40
+"""Characters of an id that hold its head."""
+
+
+def said_number(text: Any) -> int | None:
+    """The number of the entry that an id says it began with, whether or not it is genuine; None if it says none.
+
+    >>> said_number(Signer(b"shop", b"secret").write(Ticket(7, 2, 3, b"body")))
+    7
+    """
+    try:
+        return _HEAD.unpack_from(base64.urlsafe_b64decode(text[:_HEAD_LETTERS]))[2]
+    except (binascii.Error, struct.error, ValueError, TypeError, AttributeError):
+        return None
 
 
 class Signer:

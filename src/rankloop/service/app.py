@@ -72,6 +72,7 @@ class App:
         self._router = Router(ROUTES)
         self._numbers = itertools.count(1)
         self._opening: asyncio.Task[None] | None = None
+        self.security = b"".join(name + b": " + value + b"\r\n" for name, value in SECURITY)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or begin and end."""
@@ -103,6 +104,20 @@ class App:
             logger.error("the service could not be opened: %s", error, exc_info=None if expected else error)
             self._on_failure()
 
+    def new_id(self) -> bytes:
+        """An id for a request that has none."""
+        return f"{self.service.process}-{next(self._numbers):x}".encode()
+
+    def checked_id(self, given: bytes) -> bytes:
+        """The id that a client gives a request, if it can stand in logs and headers."""
+        return given if _REQUEST_ID.fullmatch(given) else b""
+
+    def hot_loop(self, path: bytes) -> str:
+        """The loop of a path to `rank`, if the path is one."""
+        methods, parameters = self._router.find(path)
+        route = methods.get("POST")
+        return parameters["loop"] if route is not None and route.name == "rank" else ""
+
     # -- one request ---------------------------------------------------------------------------------------------
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -117,10 +132,9 @@ class App:
                 length = value
             elif name == b"origin":
                 origin = value
-            elif name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
-                id_ = value
-        if not id_:
-            id_ = f"{service.process}-{next(self._numbers):x}".encode()
+            elif name == b"x-request-id":
+                id_ = self.checked_id(value)
+        id_ = id_ or self.new_id()
         label = "none"
         cors: list[tuple[bytes, bytes]] = []
         service.requests += 1
@@ -135,16 +149,16 @@ class App:
                     cors = self._cors(origin)
                 reply = await self._handle(route, parameters, scope, receive, authorization, origin, length, id_)
         except Problem as problem:
-            reply = self._problem(problem, id_)
+            reply = self.problem(problem, id_)
         except StoreLost as error:
-            reply = self._problem(Problem(503, f"{error}: nothing is lost, send again", retry_after=1), id_)
+            reply = self.problem(Problem(503, f"{error}: nothing is lost, send again", retry_after=1), id_)
         except StoreError as error:
-            reply = self._problem(Problem(503, str(error), retry_after=5), id_)
+            reply = self.problem(Problem(503, str(error), retry_after=5), id_)
         except Exception:
             request_id.set(id_.decode())
             logger.exception("request failed", extra={"fields": {"route": label}})
             told = "something failed inside; the log of the service has this request's id"
-            reply = self._problem(Problem(500, told), id_)
+            reply = self.problem(Problem(500, told), id_)
         finally:
             service.requests -= 1
         body = reply.body
@@ -282,6 +296,7 @@ class App:
             return []
         return [(b"access-control-allow-origin", origin), (b"vary", b"origin")]
 
-    def _problem(self, problem: Problem, id_: bytes) -> Reply:
+    def problem(self, problem: Problem, id_: bytes) -> Reply:
+        """The answer that tells of a problem."""
         body = encode(problem.to_json(id_.decode()))
         return Reply(problem.status, body, MEDIA_TYPE, problem.headers)

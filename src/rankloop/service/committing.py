@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
+from collections.abc import Callable
 
 from rankloop.live import Live
+
+Told = Callable[[Exception | None], None]
+"""What is called once a commit has ended, with what went wrong if it failed."""
 
 
 class Committer:
     """Writes the journal in a thread of its own, so that the event loop never waits for a disk.
 
-    Requests that wait at the same time share one commit, and one future. Nobody waits for company: a commit begins as
-    soon as the last one has ended.
+    Requests that wait at the same time share one commit. Nobody waits for company: a commit begins as soon as the last
+    one has ended.
 
     Parameters
     ----------
@@ -25,31 +29,41 @@ class Committer:
         self._live = live
         self._loop = asyncio.get_running_loop()
         self._asked: queue.SimpleQueue[int | None] = queue.SimpleQueue()
-        self._next: asyncio.Future[None] | None = None
-        self._running: asyncio.Future[None] | None = None
+        self._next: list[Told] = []
+        self._running: list[Told] | None = None
         self.waiting = 0
         """Requests that wait for the disk now."""
         self.commits = 0
         self._thread = threading.Thread(target=self._write, daemon=True, name="rankloop-commit")
         self._thread.start()
 
+    def when_durable(self, told: Told) -> None:
+        """Call something once everything that is in the journal now has been written for good."""
+        if not self._next and self._running is None:  # after those requests that are ready as well
+            self._loop.call_soon(self._begin)
+        self._next.append(told)
+        self.waiting += 1
+
     async def durable(self) -> None:
         """Return once everything that is in the journal now has been written for good."""
         if self._live.durable >= self._live.last:
             return
-        if self._next is None:
-            self._next = self._loop.create_future()
-            if self._running is None:  # after those requests that are ready as well
-                self._loop.call_soon(self._begin)
-        self.waiting += 1
-        try:
-            await asyncio.shield(self._next)
-        finally:
-            self.waiting -= 1
+        future: asyncio.Future[None] = self._loop.create_future()
+
+        def told(error: Exception | None) -> None:
+            if future.done():
+                return
+            if error is None:
+                future.set_result(None)
+            else:
+                future.set_exception(error)
+
+        self.when_durable(told)
+        await future
 
     def _begin(self) -> None:
-        if self._running is None and self._next is not None:
-            self._running, self._next = self._next, None
+        if self._running is None and self._next:
+            self._running, self._next = self._next, []
             self._asked.put(self._live.last)
 
     def _write(self) -> None:
@@ -65,15 +79,12 @@ class Committer:
                 return
 
     def _ended(self, error: Exception | None) -> None:
-        running, self._running = self._running, None
+        waited, self._running = self._running or [], None
         self.commits += 1
-        if running is not None and not running.done():
-            if error is None:
-                running.set_result(None)
-            else:
-                running.set_exception(error)
-                running.exception()  # somebody has looked at it, even if all who waited have gone
+        self.waiting -= len(waited)
         self._begin()
+        for told in waited:
+            told(error)
 
     def close(self) -> None:
         """End the thread, after the commit that is under way."""

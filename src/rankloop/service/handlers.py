@@ -47,6 +47,7 @@ read_revert = decoder(messages.RevertRequest)
 read_items = decoder(messages.ItemsRequest)
 read_key = decoder(messages.KeyRequest)
 read_object = decoder(dict[str, Any])
+read_event = decoder(dict[str, Any])
 read_events: Callable[[bytes], Any] = decoder(dict[str, Any] | list[Any])  # type: ignore[arg-type]
 
 
