@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +26,7 @@ from rankloop.live.entries import (
 from rankloop.live.learner import Learner, new_learner
 from rankloop.live.loops import Loops
 from rankloop.live.replay import apply, choice_in, unpack_list
-from rankloop.live.stores import Snapshot, Store
+from rankloop.live.stores import Snapshot, Store, StoreError
 
 
 @dataclass
@@ -34,6 +34,8 @@ class Replayed:
     """A learner during a replay, with its open impressions and the lists that they are counted in."""
 
     learner: Learner
+    names_of: Callable[[int], tuple[str, ...]]
+    """Finds the names of a list that nothing has referred to for a while."""
     open: dict[int, Choice] = field(default_factory=dict)
     events: dict[int, list[Event]] = field(default_factory=dict)
     lists: dict[int, tuple[str, ...]] = field(default_factory=dict)
@@ -50,7 +52,9 @@ class Replayed:
             self.lists[entry.seq] = tuple(unpack_list(entry.body)[0])
         elif entry.kind in (Kind.CHOICE, Kind.RECOVERED):
             begun = entry.seq if entry.kind == Kind.CHOICE else entry.impression or 0
-            self.open[begun] = choice_in(entry)
+            self.open[begun] = choice = choice_in(entry)
+            if choice.version and choice.version not in self.lists:  # a crash had lost it, and the list has changed
+                self.lists[choice.version] = self.names_of(choice.version)
         elif entry.kind == Kind.EVENT:
             self.events.setdefault(entry.impression or 0, []).append(unpack_event(entry.body))
         elif entry.kind == Kind.CLOSE:
@@ -104,6 +108,18 @@ def open_in_base(packed: bytes) -> dict[int, Choice]:
     """The choices of the impressions that were open where the journal begins."""
     rest = split_base(packed)[1]
     return {int(seq): unpack_choice(_bytes(body)) for seq, body in rest["open"].items()}
+
+
+def names_in_store(store: Store, version: int, learner: int) -> tuple[str, ...]:
+    """The names in a list that a learner had, also where the entry of the list has been removed."""
+    entry = store.entry(version)
+    if entry is not None:
+        return tuple(unpack_list(entry.body)[0])
+    base = store.base(learner)
+    lists = {} if base is None else split_base(base.state)[1]["lists"]
+    if str(version) not in lists:
+        raise StoreError(f"{store.name} has no list {version}: it is damaged")
+    return tuple(lists[str(version)])
 
 
 def _text(body: bytes) -> str:
@@ -179,7 +195,8 @@ class Replay:
         known = self._store.learner(number)
         assert known is not None
         loop = self.loops.by_number[known.loop]
-        return Replayed(new_learner(number, loop.number, known.key, loop.settings, None, loop.catalogue))
+        learner = new_learner(number, loop.number, known.key, loop.settings, None, loop.catalogue)
+        return Replayed(learner, lambda version: names_in_store(self._store, version, number))
 
     def bases(self) -> Iterator[Snapshot]:
         """The learners as they are now, for a journal that begins here."""

@@ -13,8 +13,8 @@ from rankloop.live.entries import Choice, Entry, Kind, pack_json
 from rankloop.live.journal import Journal
 from rankloop.live.learner import Learner, new_learner
 from rankloop.live.loops import Loop, Loops
-from rankloop.live.replay import apply, choice_in, unpack_list
-from rankloop.live.replaying import open_in_base, split_base
+from rankloop.live.replay import apply, choice_in
+from rankloop.live.replaying import names_in_store, open_in_base, split_base
 from rankloop.live.stores import KnownLearner, Snapshot, StoreError
 
 logger = logging.getLogger("rankloop.live")
@@ -185,18 +185,9 @@ class WarmLearners:
             return ()  # before its first list
         names = self._lists.get(version)
         if names is None:
-            entry = self._store.entry(version)
-            names = self._names_in_base(version, learner) if entry is None else tuple(unpack_list(entry.body)[0])
+            names = names_in_store(self._store, version, learner)
             self.remember(version, names)
         return names
-
-    def _names_in_base(self, version: int, learner: int) -> tuple[str, ...]:
-        """The names of a list whose entry has been removed."""
-        base = self._store.base(learner)
-        lists = {} if base is None else split_base(base.state)[1]["lists"]
-        if str(version) not in lists:
-            raise StoreError(f"{self._store.name} has no list {version}: it is damaged")
-        return tuple(lists[str(version)])
 
     def remember(self, version: int, names: tuple[str, ...]) -> None:
         """Keep the names of a list at hand: every click on it asks for them."""
