@@ -40,7 +40,7 @@ class Journal:
     def __init__(self, store: Store, clock: Callable[[], float], totals: Callable[[int], bytes]) -> None:
         self.store = store
         self._clock, self._totals = clock, totals
-        self._time = self._ahead = 0
+        self._ahead = 0
         self._telling = threading.Lock()
         self.lock = threading.Lock()
         """Held for a moment, to add entries and to change counts."""
@@ -52,6 +52,8 @@ class Journal:
         """Loops whose counts have changed since they were last written."""
         self.header: Header = store.open()
         self.seq = self.durable = self.header.last
+        last = store.entry(self.header.last)
+        self._time = 0 if last is None else last.at
         self._mark_unclean = True
         self.ended: StoreError | None = None
         """Why nothing can be written any more, once that is so: another program has taken over, say."""
