@@ -7,6 +7,7 @@ import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from itertools import chain, islice
 from types import TracebackType
 
 from rankloop.live.entries import Choice, Entry, Kind, pack_json
@@ -258,15 +259,21 @@ class WarmLearners:
         for learner in learners:
             learner.packed = max(learner.packed, written.get(learner.number, 0))
 
-    def write_all(self, *, with_tail: bool) -> bool:
-        """Write snapshots of all that have changed; with the tail, also of those nobody has asked for since a crash.
+    def bring_back(self, most: int | None = None) -> bool:
+        """Bring learners up to date that nobody has asked for since a crash, a limited number of them if so asked.
+
+        Whether none is left.
+        """
+        for number in list(islice(chain(list(self.tail), list(self._rebuild)), most)):
+            known = self.known(number)
+            self.get(self._loops.by_number[known.loop], known.key)
+        return not (self.tail or self._rebuild)
+
+    def write_all(self) -> bool:
+        """Write snapshots of all that have changed.
 
         Whether every learner's snapshot now covers what had happened to it before the call.
         """
-        if with_tail:
-            for number in [*self.tail, *self._rebuild]:
-                known = self.known(number)
-                self.get(self._loops.by_number[known.loop], known.key)
         with self._journal.writing, self._lock:
             whole = not (self.tail or self._rebuild)
             changed = [learner for learner in self._warm.values() if learner.applied > learner.packed]
