@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_seed
 from rankloop.kernels import Stream, choose, entry, learn, shuffle, single_step, stream
 from rankloop.kernels.states import place
-from rankloop.policies.checks import check_seed
 from rankloop.storage import read_archive, write_archive
 
 Array = npt.NDArray[Any]

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_whole
 from rankloop.kernels import below, choose, compiled, inlined, learn, settled, step
-from rankloop.policies.checks import check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 
 FIRST, END, STAMP, QUOTA, STAGE, UNFINISHED = range(6)

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_between, check_flag, check_positive
 from rankloop.kernels import choose, compiled, inlined, learn, settled, step
 from rankloop.policies.base import learn_once
-from rankloop.policies.checks import check_between, check_flag, check_positive
 from rankloop.policies.clicks.base import ClickPolicy
 from rankloop.policies.clicks.cascading import (
     Floats,

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_between, check_whole
 from rankloop.kernels import below, choose, compiled, inlined, learn, settled, step, uniform
 from rankloop.policies.base import learn_once
-from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 
 LARGEST_TOTAL = 1e100

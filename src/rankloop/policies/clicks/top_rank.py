@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_between, check_whole
 from rankloop.kernels import below, choose, compiled, entry, inlined, learn, settled, step
-from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 
 CONSTANT = 4 * math.sqrt(2 / math.pi) / math.erf(math.sqrt(2))

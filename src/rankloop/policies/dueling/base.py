@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_whole, is_finite, is_index
 from rankloop.policies.base import Policy, choose_once, learn_once
-from rankloop.policies.checks import check_whole, is_finite, is_index
 
 NOTES = 2
 """How many numbers a dueling policy may note about a duel."""

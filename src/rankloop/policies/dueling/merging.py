@@ -15,9 +15,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_positive, check_whole
 from rankloop.kernels import Stream, compiled, inlined
 from rankloop.policies.base import new_stream, shuffled
-from rankloop.policies.checks import check_kept, check_positive, check_whole
+from rankloop.policies.checks import check_kept
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 from rankloop.theory import merge_constant
 

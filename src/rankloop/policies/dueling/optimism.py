@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_positive
 from rankloop.kernels import compiled, inlined
-from rankloop.policies.checks import check_positive
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 
 UNSEEN = -1.0

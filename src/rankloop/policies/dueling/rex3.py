@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_between, check_whole
 from rankloop.kernels import below, choose, compiled, inlined, learn, settled, step, uniform
 from rankloop.policies.base import new_stream
-from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.dueling.base import Duel, DuelingPolicy, check_n_arms
 
 LARGEST_TOTAL = 1e150

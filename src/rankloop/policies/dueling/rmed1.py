@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_positive
 from rankloop.kernels import choose, compiled, inlined, learn, pick_largest, settled, step
 from rankloop.policies.base import new_stream, shuffled
-from rankloop.policies.checks import check_positive
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 
 OBSERVED, FIRST, SECOND, POSITION, LENGTH = range(5)

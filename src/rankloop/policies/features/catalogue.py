@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.policies.checks import is_index
+from rankloop.checks import is_index
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_between, check_whole
 from rankloop.kernels import below, choose, compiled, entry, learn, settled, step
 from rankloop.policies.base import shuffled
-from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.features.catalogue import check_features
 from rankloop.policies.features.design import g_optimal, least_squares
