@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.datasets import Attractive, Ratings
-from rankloop.environments.checks import Floats
 from rankloop.environments.hybrid_cascade import HybridCascade
+from rankloop.kernels import Floats
 
 
 class HybridProblem(NamedTuple):
