@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from rankloop.checks import check_seed, check_whole
 from rankloop.datasets import Attractive, Ratings
-from rankloop.environments.checks import Floats
 from rankloop.environments.hybrid_cascade import HybridCascade
+from rankloop.kernels import Floats
 
 
 class HybridProblem(NamedTuple):
