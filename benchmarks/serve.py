@@ -207,9 +207,7 @@ def told(times: dict[str, list[float]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=5.0, help="length of each measurement")
-    parser.add_argument(
-        "--store", default="", help="store to serve from, if not an SQLite file of its own"
-    )
+    parser.add_argument("--store", default="", help="store to serve from, if not an SQLite file of its own")
     parser.add_argument("--batches", type=int, default=300, help="number of batches of 100 events")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -15,9 +15,10 @@ from rankloop.live.impressions import Impression
 from rankloop.live.live import Live
 from rankloop.live.loops import count
 from rankloop.live.pages import Pins, check_pinned, page_of
-from rankloop.live.settings import check_name, check_names, shorten
+from rankloop.live.settings import check_name, check_names
 from rankloop.live.shown import Shown
 from rankloop.live.tokens import said_number
+from rankloop.wording import shorten
 
 
 class Prompt:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from rankloop.checks import is_number
 from rankloop.live.settings import one_of
-from rankloop.policies.checks import is_number
 from rankloop.service.problems import Problem
 
 
