@@ -89,8 +89,8 @@ class Live:
         self._read_only = read_only
         self._loops = Loops()
         self._store = open_store(store, read_only=read_only)
-        self._journal = Journal(self._store, clock, self._loops.totals)
         try:
+            self._journal = Journal(self._store, clock, self._loops.totals)
             self._signer = Signer(self._journal.header.store, self._journal.header.secret)
             self._learners = WarmLearners(self._journal, self._loops, room)
             self._impressions = Impressions(self._journal, self._loops, self._learners)
@@ -255,9 +255,8 @@ class Live:
             check_name("user", user)
         pins: Pins = ()
         warm = self._learners.warm(target, key)
-        if warm is not None and not pinned and list(warm.names) == items:
-            names = warm.names
-        else:
+        names = () if warm is None else warm.names  # once: another thread may give it another list
+        if not names or pinned or list(names) != items:
             names, pins = check_pinned(check_names("items", items), pinned)
             if target.catalogue is not None:
                 target.catalogue.check(target.name, names)
