@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -100,7 +100,7 @@ class Live:
             self._upkeep = Upkeep(*parts, kept)
             self._upkeep.begin(read_only=read_only)
             for name, settings in checked.items():
-                self._create(name, settings)
+                self._create(name, settings, declared["loops"][name])
             self._journal.flush()
         except BaseException:
             self._store.close()
@@ -167,15 +167,15 @@ class Live:
         among them.
         """
         self._check_writable()
-        self._create(loop, Settings.checked(kind=kind, **settings))
+        self._create(loop, Settings.checked(kind=kind, **settings), settings)
         self._journal.commit(self._journal.seq)
 
-    def _create(self, name: str, settings: Settings) -> None:
+    def _create(self, name: str, settings: Settings, stated: Collection[str]) -> None:
         check_name("the name of a loop", name)
         with self._journal.writing:
             known = self._loops.by_name.get(name)
             if known is not None:
-                known.check_same(settings)
+                known.check_same(settings, stated)
                 return
             loop = self._loops.add(name, settings)
             self._journal.add(Kind.LOOP, 0, None, loop.to_entry())
@@ -351,6 +351,8 @@ class Live:
         returns; an event that makes no sense gets "invalid: " and the reason, and does not keep the others back.
         """
         self._check_writable()
+        if isinstance(batch, str | bytes | Mapping) or not isinstance(batch, Iterable):
+            raise ValueError(f"events are given as a list of objects, not {shorten(batch)}")
         fates = []
         for given in batch:
             try:
@@ -446,7 +448,11 @@ class Live:
         target = self._asked_for(loop, key)
         with self._learners.hold(target, key) as learner:
             seq = self._journal.add_to(learner, Kind.REVERT, b"")
-            learner.revert(seq)
+            try:
+                learner.revert(seq)
+            except BaseException:
+                self._learners.discard(learner)
+                raise
         self._journal.commit(seq)
 
     def _asked_for(self, loop: str, key: str) -> Loop:
@@ -468,11 +474,12 @@ class Live:
         Lists go on being served meanwhile; what happens after the call began is left for the next one.
         """
         self._check_usable()
-        with self._journal.writing:
-            self._journal.flush()
-            upto = self._journal.durable
-            states = self._learners.states()
-        return Verifier(self._store, self._impressions.trimmed, upto, states).run(progress)
+        with self._upkeep.reading:
+            with self._journal.writing:
+                self._journal.flush()
+                upto = self._journal.durable
+                states = self._learners.states()
+            return Verifier(self._store, self._impressions.trimmed, upto, states).run(progress)
 
     def explain(self, impression: str) -> LiveExplanation:
         """Why this list: who decided, what was exchanged, the evidence at that moment, what was learned from it."""
@@ -482,13 +489,15 @@ class Live:
         except (Unknown, Foreign):
             raise ValueError(f"there is no impression {shorten(impression)} here: give an id of this store") from None
         self._journal.flush()
-        return explain(self._store, self._impressions.trimmed, self._journal.durable, ticket)
+        with self._upkeep.reading:
+            return explain(self._store, self._impressions.trimmed, self._journal.durable, ticket)
 
     def export(self, path: str | Path, progress: Callable[[int], None] | None = None) -> int:
         """Write the whole journal to a file, `.jsonl` or `.parquet`; the number of rows."""
         self._check_usable()
         self._journal.flush()
-        return export(self._store, path, self._journal.durable, progress)
+        with self._upkeep.reading:
+            return export(self._store, path, self._journal.durable, progress)
 
     # -- looking after itself ------------------------------------------------------------------------------------
 
