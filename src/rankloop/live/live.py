@@ -353,12 +353,7 @@ class Live:
         returns; an event that makes no sense gets "invalid: " and the reason, and does not keep the others back.
         """
         self._check_writable()
-        fates = []
-        for given in batch:
-            try:
-                fates.append(self._hearing.take_all(given))
-            except ValueError as error:
-                fates.append(f"invalid: {error}")
+        fates = self._hearing.take_many(batch)
         self._journal.commit(self._journal.seq)
         return fates
 

@@ -67,6 +67,8 @@ def duration(name: str, value: Any) -> float:
 
 def check_name(what: str, value: Any) -> str:
     """A text that names a loop, a key, an item, a ranker or a user."""
+    if type(value) is str and 0 < len(value) <= LONGEST_NAME and value.isascii() and "\0" not in value:
+        return value  # as nearly all are
     if not isinstance(value, str):
         raise ValueError(f"{what} must be a text, not {value!r}")
     if not value:
