@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rankloop import checks
+import rankloop.checks as checks
 from rankloop.checks import is_index
 
 
