@@ -9,18 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.checks import check_whole
-from rankloop.environments.checks import Floats, check_list, check_probabilities
-from rankloop.kernels import Stream, entry, regret, respond, stream
+from rankloop.environments.checks import check_list, check_probabilities
+from rankloop.kernels import Clicks, Floats, Items, Stream, entry, regret, respond, stream
 
 
 @entry
-def click_once(environment: Any, rng: Any, items: Any, clicks: Any) -> None:
+def click_once(environment: Any, rng: Stream, items: Items, clicks: Clicks) -> None:
     """One user's clicks, for a caller in Python."""
     respond(environment, rng, items, clicks)
 
 
 @entry
-def regret_once(environment: Any, items: Any) -> Any:
+def regret_once(environment: Any, items: Items) -> float:
     """One list's regret, for a caller in Python."""
     return regret(environment, items)
 
@@ -55,7 +55,7 @@ class ClickEnvironment:
         """
         items = check_list(ranking, self.n_items, self.n_positions)
         rng = seed if isinstance(seed, np.ndarray) else stream(seed)
-        clicks = np.zeros(len(items), np.int64)
+        clicks = np.zeros(len(items), np.uint8)
         click_once(self.state, rng, items, clicks)
         return clicks.tolist()
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.checks import check_whole
-from rankloop.environments.checks import Floats, check_list, check_probabilities
+from rankloop.environments.checks import check_list, check_probabilities
 from rankloop.environments.click_environment import ClickEnvironment, click_once
-from rankloop.kernels import Stream, gains, regret, respond, step, stream
+from rankloop.kernels import Clicks, Floats, Ints, Items, Stream, gains, regret, respond, step, stream
 
 EPOCH, STEP = range(2)
 
@@ -23,12 +23,12 @@ class DriftingState(NamedTuple):
     now: Any
     attractions: Floats
     optimal: Floats
-    epoch_length: npt.NDArray[np.int64]
-    clock: npt.NDArray[np.int64]
+    epoch_length: Ints
+    clock: Ints
 
 
 @step(respond, DriftingState)
-def _respond(environment: Any, rng: Any, items: Any, feedback: Any) -> None:
+def _respond(environment: DriftingState, rng: Stream, items: Items, feedback: Clicks) -> None:
     now, clock = environment.now, environment.clock
     respond(now, rng, items, feedback)
     clock[STEP] += 1
@@ -43,12 +43,12 @@ def _respond(environment: Any, rng: Any, items: Any, feedback: Any) -> None:
 
 
 @step(regret, DriftingState)
-def _regret(environment: Any, items: Any) -> Any:
+def _regret(environment: DriftingState, items: Items) -> float:
     return regret(environment.now, items)
 
 
 @step(gains, DriftingState)
-def _gains(environment: Any) -> Any:
+def _gains(environment: DriftingState) -> Floats:
     return gains(environment.now)
 
 
@@ -194,7 +194,7 @@ class DriftingEnvironment:
         `seed` is a number, or the stream of random numbers to draw from, which is then used up a little.
         """
         items = check_list(ranking, self.n_items, self.n_positions)
-        clicks = np.zeros(len(items), np.int64)
+        clicks = np.zeros(len(items), np.uint8)
         click_once(self.state, seed if isinstance(seed, np.ndarray) else stream(seed), items, clicks)
         return clicks.tolist()
 
@@ -234,7 +234,7 @@ def _check_rows(given: Any) -> Floats:
     return result
 
 
-def _check_lengths(given: int | Sequence[int], n_epochs: int) -> npt.NDArray[np.int64]:
+def _check_lengths(given: int | Sequence[int], n_epochs: int) -> Ints:
     if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str):
         lengths = list(given)
     else:

@@ -11,12 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.checks import check_probability, check_whole
-from rankloop.environments.checks import SLACK, Floats, check_features, check_list
+from rankloop.environments.checks import SLACK, check_features, check_list
 from rankloop.environments.click_environment import ClickEnvironment
 from rankloop.environments.hybrid_lists import find_best_list, find_greedy_list
-from rankloop.kernels import gains, inlined, regret, respond, step, uniform
-
-Integers = npt.NDArray[np.int64]
+from rankloop.kernels import Clicks, Floats, Ints, Items, Stream, gains, inlined, regret, respond, step, uniform
 
 LONGEST_LIST = 1000
 MOST_LISTS = 10**8
@@ -29,8 +27,8 @@ class HybridClippingWarning(UserWarning):
 
 class HybridState(NamedTuple):
     relevant: Floats  # trade_off z'beta of each item
-    begin: Integers  # where the topics of each item begin in the three arrays that follow
-    topic: Integers
+    begin: Ints  # where the topics of each item begin in the three arrays that follow
+    topic: Ints
     coverage: Floats
     worth: Floats  # what that coverage adds to the attraction where nothing above covers the topic
     uncovered: Floats  # room to work in: how much of each topic the items above leave open
@@ -40,7 +38,7 @@ class HybridState(NamedTuple):
 
 
 @inlined
-def _attract(environment: Any, item: int) -> float:
+def _attract(environment: HybridState, item: int) -> float:
     """The attraction of the next item of a list, before it is clipped; its topics are then covered."""
     uncovered = environment.uncovered
     attraction = environment.relevant[item]
@@ -52,13 +50,13 @@ def _attract(environment: Any, item: int) -> float:
 
 
 @inlined
-def _uncover(uncovered: Any) -> None:
+def _uncover(uncovered: Floats) -> None:
     for j in range(len(uncovered)):
         uncovered[j] = 1.0
 
 
 @step(respond, HybridState, counted=False)
-def _respond(environment: Any, rng: Any, items: Any, feedback: Any) -> None:
+def _respond(environment: HybridState, rng: Stream, items: Items, feedback: Clicks) -> None:
     _uncover(environment.uncovered)
     for k in range(len(items)):
         feedback[k] = 0
@@ -69,7 +67,7 @@ def _respond(environment: Any, rng: Any, items: Any, feedback: Any) -> None:
 
 
 @step(regret, HybridState, counted=False)
-def _regret(environment: Any, items: Any) -> Any:
+def _regret(environment: HybridState, items: Items) -> float:
     _uncover(environment.uncovered)
     n = min(len(items), environment.top)
     unclicked = 1.0
@@ -79,7 +77,7 @@ def _regret(environment: Any, items: Any) -> Any:
 
 
 @step(gains, HybridState)
-def _gains(environment: Any) -> Any:
+def _gains(environment: HybridState) -> Floats:
     return environment.attraction
 
 
@@ -291,7 +289,7 @@ class HybridCascade(ClickEnvironment):
         )
 
     @property
-    def _sparse(self) -> tuple[Floats, Integers, Integers, Floats, Floats]:
+    def _sparse(self) -> tuple[Floats, Ints, Ints, Floats, Floats]:
         return self._relevant, self._begin, self._topic, self._coverage, self._worth
 
     def _reward(self, attraction: Floats) -> float:

@@ -7,9 +7,9 @@ import numpy.typing as npt
 
 from rankloop.checks import check_seed, check_whole
 from rankloop.datasets import Attractive, Ratings
-from rankloop.environments.checks import Floats
 from rankloop.environments.hybrid_cascade import HybridCascade
 from rankloop.environments.problems import HybridProblem
+from rankloop.kernels import Floats
 
 
 def hybrid_problems(

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from rankloop.environments.checks import Floats
 from rankloop.environments.click_environment import ClickEnvironment
 from rankloop.environments.hybrid_cascade import HybridCascade
+from rankloop.kernels import Floats
 
 
 @dataclass(frozen=True, eq=False)

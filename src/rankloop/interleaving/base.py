@@ -10,14 +10,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rankloop.checks import check_seed, check_whole
 from rankloop.interleaving.drafts import N_COUNTERS, NO_TEAM, draw_page, open_draft, place_again
 from rankloop.interleaving.lists import Item, Lists, arrange, plain_item
-from rankloop.kernels import Stream, stream
-
-Floats = npt.NDArray[np.float64]
+from rankloop.kernels import Floats, Ints, Stream, stream
 
 
 class Outcome(NamedTuple):
@@ -125,7 +122,7 @@ class Interleaving:
     def _notes(self) -> Floats:
         return np.array(self.notes, np.float64)
 
-    def _clicked(self, clicks: Sequence[int | bool]) -> npt.NDArray[np.int64]:
+    def _clicked(self, clicks: Sequence[int | bool]) -> Ints:
         given = _as_list("clicks", clicks)
         if len(given) != len(self.items):
             raise ValueError(
@@ -216,13 +213,13 @@ class Interleaver:
         open_draft(draft, rng)
 
     @classmethod
-    def credit(cls, notes: Floats, clicked: npt.NDArray[np.int64]) -> Floats:
+    def credit(cls, notes: Floats, clicked: Ints) -> Floats:
         """Each ranker's credit: by default the sum of its notes at the clicked positions."""
         total: Floats = notes[clicked].sum(axis=0)
         return total
 
     @classmethod
-    def outcome(cls, notes: Floats, clicked: npt.NDArray[np.int64], left: int, right: int) -> Outcome:
+    def outcome(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Outcome:
         """How one ranker did against another."""
         raise NotImplementedError
 

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-import rankloop.checks as checks
 from rankloop.checks import is_index
-
-
-def __getattr__(name: str) -> Any:
-    if name.startswith("_") or not hasattr(checks, name):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warnings.warn(f"import {name} from rankloop.checks", DeprecationWarning, stacklevel=2)
-    return getattr(checks, name)
 
 
 def check_kept(kept: Any, n: int) -> list[int | None]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from rankloop.checks import check_number
+from rankloop.kernels import Stream
 from rankloop.policies.features.base import LARGEST, FeaturePolicy
 from rankloop.policies.features.cascade_lin_ucb import CascadeLinUCB
 from rankloop.policies.features.catalogue import Catalogue
@@ -88,7 +87,7 @@ class C2UCB(CascadeLinUCB):
 
     def __init__(
         self,
-        features: Any,
+        features: npt.ArrayLike,
         n_positions: int,
         *,
         gamma: float = 1.0,
@@ -101,9 +100,7 @@ class C2UCB(CascadeLinUCB):
         self.noise = check_number("noise", noise, SMALLEST_NOISE, LARGEST)
         super().__init__(features, n_positions, gamma=gamma, ridge=ridge, seed=seed)
 
-    def _state_with(
-        self, catalogue: Catalogue, rng: npt.NDArray[np.uint64], model: Ridge
-    ) -> FeatureState | DiverseState:
+    def _state_with(self, catalogue: Catalogue, rng: Stream, model: Ridge) -> FeatureState | DiverseState:
         state = super()._state_with(catalogue, rng, model)
         if self.diversity == 0:
             return state
