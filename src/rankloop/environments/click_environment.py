@@ -36,6 +36,8 @@ class ClickEnvironment:
     name: str
     n_positions: int | None = None
     """The longest list the model knows how to answer; None where any will do."""
+    offers: tuple[str, ...] = ("n_items", "n_positions")
+    """What policies may be told, by the names of attributes."""
 
     def __init__(self, attraction: npt.ArrayLike, name: str) -> None:
         self.attraction = check_probabilities("attraction", attraction)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from rankloop.checks import check_whole
 from rankloop.click_models import ClickModel, QueryModel, query_models, read_query_models
@@ -12,32 +11,7 @@ from rankloop.environments.cascade_model import CascadeModel
 from rankloop.environments.click_environment import ClickEnvironment
 from rankloop.environments.dependent_click_model import DependentClickModel
 from rankloop.environments.position_based_model import PositionBasedModel
-
-
-class ClickProblem(NamedTuple):
-    """One query to be re-ranked in simulation.
-
-    Attributes
-    ----------
-    query
-        Its name.
-    environment
-        Its users.
-    initial
-        The initial list R_0: production's order of the items.
-    items
-        The names of the items that the environment calls 0, 1, ...
-    """
-
-    query: str
-    environment: ClickEnvironment
-    initial: list[int]
-    items: list[str]
-
-    @property
-    def n_items(self) -> int:
-        """The number of items that can be shown."""
-        return self.environment.n_items
+from rankloop.environments.problems import ClickProblem
 
 
 def click_problems(

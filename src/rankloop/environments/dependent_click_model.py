@@ -68,6 +68,7 @@ class DependentClickModel(ClickEnvironment):
     """
 
     n_positions: int
+    offers = (*ClickEnvironment.offers, "abandonment")
 
     def __init__(self, attraction: npt.ArrayLike, abandonment: npt.ArrayLike, *, name: str = "DCM") -> None:
         super().__init__(attraction, name)

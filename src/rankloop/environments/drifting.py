@@ -64,6 +64,7 @@ class DriftingEnvironment:
     name: str
     epochs: list[ClickEnvironment]
     """The users of each epoch."""
+    offers = ClickEnvironment.offers
 
     def __init__(self, attractions: npt.ArrayLike, epoch_length: int | Sequence[int], name: str) -> None:
         self.attractions = _check_rows(attractions)

@@ -162,6 +162,8 @@ class HybridCascade(ClickEnvironment):
     RecSys 2020.
     """
 
+    offers = (*ClickEnvironment.offers, "relevance", "topics")
+
     def __init__(
         self,
         relevance: npt.ArrayLike,

@@ -2,45 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
 from rankloop.checks import check_seed, check_whole
 from rankloop.datasets import Attractive, Ratings
 from rankloop.environments.hybrid_cascade import HybridCascade
+from rankloop.environments.problems import HybridProblem
 from rankloop.kernels import Floats
-
-
-class HybridProblem(NamedTuple):
-    """One user to be recommended items in simulation.
-
-    Attributes
-    ----------
-    user
-        The user's id.
-    environment
-        The user.
-    relevance, topics
-        What policies are told of the items: relevance features and topic coverage, estimated from other users.
-    titles
-        What the items are called.
-    topic_names
-        What the topics are called.
-    """
-
-    user: int
-    environment: HybridCascade
-    relevance: Floats
-    topics: Floats
-    titles: list[str]
-    topic_names: list[str]
-
-    @property
-    def n_items(self) -> int:
-        """The number of items that can be shown."""
-        return self.environment.n_items
 
 
 def hybrid_problems(

@@ -67,6 +67,7 @@ class PositionBasedModel(ClickEnvironment):
     """
 
     n_positions: int
+    offers = (*ClickEnvironment.offers, "examination")
 
     def __init__(self, attraction: npt.ArrayLike, examination: npt.ArrayLike, *, name: str = "PBM") -> None:
         super().__init__(attraction, name)

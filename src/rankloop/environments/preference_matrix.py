@@ -61,6 +61,8 @@ class PreferenceMatrix:
     True
     """
 
+    offers = ("n_arms",)
+
     def __init__(self, preferences: npt.ArrayLike, *, name: str = "matrix") -> None:
         try:
             given = np.array(preferences, np.float64)
