@@ -15,7 +15,8 @@ from rankloop.click_models.base import ClickModel
 from rankloop.click_models.chain import counts_to_last_click
 from rankloop.click_models.estimation import Settings, maximise, penalty, smoothed, typical_mean
 from rankloop.click_models.sessions import Codes, Sessions
-from rankloop.kernels import Clicks, Floats, entry
+from rankloop.kernels import entry
+from rankloop.kernels.arrays import Clicks, Floats
 
 
 def marginals(attraction: Floats, examination: Floats) -> Floats:

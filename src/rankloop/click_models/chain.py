@@ -14,7 +14,8 @@ import numpy as np
 from rankloop.click_models.base import ClickModel
 from rankloop.click_models.estimation import SMALLEST, Settings, maximise, penalty, smoothed, typical_mean
 from rankloop.click_models.sessions import Codes, Sessions
-from rankloop.kernels import Clicks, Floats, entry
+from rankloop.kernels import entry
+from rankloop.kernels.arrays import Clicks, Floats
 
 
 def marginals(attraction: Floats, after_click: Floats, after_skip: Floats) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from rankloop.click_models.chain import ChainModel
 from rankloop.click_models.estimation import Settings, smoothed, typical_mean
 from rankloop.click_models.sessions import Codes, Sessions
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 
 
 class CM(ChainModel):

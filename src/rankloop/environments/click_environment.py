@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.environments.checks import check_list, check_probabilities
-from rankloop.kernels import Clicks, Floats, Items, Stream, entry, regret, respond, stream
+from rankloop.kernels import entry, regret, respond, stream
+from rankloop.kernels.arrays import Clicks, Floats, Items, Stream
 
 
 @entry

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from rankloop.datasets import Attractive, Ratings
 from rankloop.environments.hybrid_cascade import HybridCascade
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 
 
 class HybridProblem(NamedTuple):

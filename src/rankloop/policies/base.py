@@ -14,21 +14,8 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
-from rankloop.kernels import (
-    Array,
-    Clicks,
-    Floats,
-    Ints,
-    Items,
-    Notes,
-    Stream,
-    choose,
-    entry,
-    learn,
-    shuffle,
-    single_step,
-    stream,
-)
+from rankloop.kernels import choose, entry, learn, shuffle, single_step, stream
+from rankloop.kernels.arrays import Array, Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.kernels.states import place
 from rankloop.policies.checks import check_seed
 from rankloop.storage import read_archive, write_archive

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import Clicks, Ints, Items, Notes, Stream, below, choose, compiled, inlined, learn, step
+from rankloop.kernels import below, choose, compiled, inlined, learn, step
+from rankloop.kernels.arrays import Clicks, Ints, Items, Notes, Stream
 from rankloop.policies.checks import check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 

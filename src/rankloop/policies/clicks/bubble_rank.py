@@ -9,22 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import (
-    Clicks,
-    Flags,
-    Floats,
-    Ints,
-    Items,
-    Notes,
-    Stream,
-    below,
-    choose,
-    entry,
-    inlined,
-    learn,
-    next_word,
-    step,
-)
+from rankloop.kernels import below, choose, entry, inlined, learn, next_word, step
+from rankloop.kernels.arrays import Clicks, Flags, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import learn_once
 from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking

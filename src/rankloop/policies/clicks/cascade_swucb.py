@@ -8,20 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import (
-    Clicks,
-    Floats,
-    Ints,
-    Ints32,
-    Items,
-    Notes,
-    Stream,
-    choose,
-    compiled,
-    inlined,
-    learn,
-    step,
-)
+from rankloop.kernels import choose, compiled, inlined, learn, step
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Ints32, Items, Notes, Stream
 from rankloop.policies.base import learn_once
 from rankloop.policies.checks import check_flag, check_positive, check_whole
 from rankloop.policies.clicks.base import ClickPolicy

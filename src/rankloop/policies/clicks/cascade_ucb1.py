@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import Clicks, Floats, Ints, Items, Notes, Stream, choose, learn, step
+from rankloop.kernels import choose, learn, step
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import learn_once
 from rankloop.policies.checks import check_flag, check_positive
 from rankloop.policies.clicks.base import ClickPolicy

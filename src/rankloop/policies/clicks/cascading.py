@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.kernels import Clicks, Floats, Ints, Items, Stream, below, compiled, inlined
+from rankloop.kernels import below, compiled, inlined
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Stream
 
 
 @inlined

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import Clicks, Ints, Items, Notes, Stream, choose, learn, step
+from rankloop.kernels import choose, learn, step
+from rankloop.kernels.arrays import Clicks, Ints, Items, Notes, Stream
 from rankloop.policies.clicks.base import ClickPolicy
 from rankloop.policies.clicks.initial import check_initial
 

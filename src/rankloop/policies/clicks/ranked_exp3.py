@@ -8,21 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import (
-    Clicks,
-    Floats,
-    Ints,
-    Items,
-    Notes,
-    Stream,
-    below,
-    choose,
-    compiled,
-    inlined,
-    learn,
-    step,
-    uniform,
-)
+from rankloop.kernels import below, choose, compiled, inlined, learn, step, uniform
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import learn_once
 from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking

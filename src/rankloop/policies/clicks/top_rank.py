@@ -8,22 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import (
-    Clicks,
-    Flags,
-    Floats,
-    Ints,
-    Items,
-    Notes,
-    Stream,
-    below,
-    choose,
-    compiled,
-    entry,
-    inlined,
-    learn,
-    step,
-)
+from rankloop.kernels import below, choose, compiled, entry, inlined, learn, step
+from rankloop.kernels.arrays import Clicks, Flags, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 from rankloop.policies.base import Policy, choose_once, learn_once
 from rankloop.policies.checks import check_whole, is_finite, is_index
 

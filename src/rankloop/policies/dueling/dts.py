@@ -9,13 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.kernels import (
-    Floats,
-    Ints,
-    Items,
     Lanes,
-    Notes,
-    Stream,
-    Words,
     below,
     choose,
     compiled,
@@ -30,6 +24,7 @@ from rankloop.kernels import (
     step,
     uniform,
 )
+from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream, Words
 from rankloop.policies.base import new_stream
 from rankloop.policies.dueling.optimism import UNSEEN, Defeats, _OptimisticPolicy, note_duel, time_of
 

@@ -7,21 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import (
-    Floats,
-    Ints,
-    Items,
-    Notes,
-    Stream,
-    choose,
-    draw_pair_below,
-    learn,
-    pick_largest,
-    record_win,
-    settled,
-    step,
-    uniform,
-)
+from rankloop.kernels import choose, draw_pair_below, learn, pick_largest, record_win, settled, step, uniform
+from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream
 from rankloop.policies.dueling.merging import N_ALIVE, Batches, _MergePolicy, next_batch, note_rivalry
 
 

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import Floats, Ints, Items, Notes, Stream, below, choose, learn, pick_largest, settled, step
+from rankloop.kernels import below, choose, learn, pick_largest, settled, step
+from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream
 from rankloop.policies.dueling.merging import N_ALIVE, Batches, _MergePolicy, bonus, next_batch, note_rivalry
 
 

@@ -14,7 +14,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from rankloop.kernels import Ints, Stream, compiled, inlined
+from rankloop.kernels import compiled, inlined
+from rankloop.kernels.arrays import Ints, Stream
 from rankloop.policies.base import new_stream, shuffled
 from rankloop.policies.checks import check_kept, check_positive, check_whole
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms

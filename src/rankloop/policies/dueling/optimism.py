@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import Floats, Ints, compiled, inlined
+from rankloop.kernels import compiled, inlined
+from rankloop.kernels.arrays import Floats, Ints
 from rankloop.policies.checks import check_positive
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 

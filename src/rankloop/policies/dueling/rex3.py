@@ -7,20 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import (
-    Floats,
-    Ints,
-    Items,
-    Notes,
-    Stream,
-    below,
-    choose,
-    compiled,
-    inlined,
-    learn,
-    step,
-    uniform,
-)
+from rankloop.kernels import below, choose, compiled, inlined, learn, step, uniform
+from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import new_stream
 from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.dueling.base import Duel, DuelingPolicy, check_n_arms

@@ -7,20 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import (
-    Floats,
-    Ints,
-    Items,
-    Notes,
-    Stream,
-    below,
-    choose,
-    inlined,
-    learn,
-    pick_largest,
-    step,
-    uniform,
-)
+from rankloop.kernels import below, choose, inlined, learn, pick_largest, step, uniform
+from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import new_stream
 from rankloop.policies.dueling.optimism import Defeats, _OptimisticPolicy, note_duel, time_of
 

@@ -6,19 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import (
-    Array,
-    Items,
-    Notes,
-    Rates,
-    Stream,
-    choose,
-    learn,
-    no_rates,
-    pick_sampled_best,
-    record_outcome,
-    step,
-)
+from rankloop.kernels import Rates, choose, learn, no_rates, pick_sampled_best, record_outcome, step
+from rankloop.kernels.arrays import Array, Items, Notes, Stream
 from rankloop.policies.base import new_stream
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 

@@ -8,12 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.kernels import (
-    Floats,
-    Ints,
-    Items,
-    Notes,
     Rates,
-    Stream,
     choose,
     inlined,
     learn,
@@ -24,6 +19,7 @@ from rankloop.kernels import (
     step,
     uniform,
 )
+from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import new_stream
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 from rankloop.policies.dueling.self_sparring import most_shown

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.kernels import Array, Bytes, Clicks, Floats, Ints, Stream
+from rankloop.kernels.arrays import Array, Bytes, Clicks, Floats, Ints, Stream
 from rankloop.policies.base import choose_once, learn_once
 from rankloop.policies.checks import is_finite, is_index, is_number
 from rankloop.policies.clicks.base import ClickPolicy, Ranking

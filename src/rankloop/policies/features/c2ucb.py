@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.kernels import Stream
+from rankloop.kernels.arrays import Stream
 from rankloop.policies.checks import is_number
 from rankloop.policies.features.base import LARGEST, FeaturePolicy
 from rankloop.policies.features.cascade_lin_ucb import CascadeLinUCB

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 from rankloop.policies.clicks.base import Ranking
 from rankloop.policies.features.base import FeaturePolicy
 

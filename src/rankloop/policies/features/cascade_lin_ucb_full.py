@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 from rankloop.policies.features.cascade_hybrid import CascadeHybrid
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 from rankloop.policies.clicks.base import Ranking
 from rankloop.policies.features.base import FeaturePolicy
 

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 from rankloop.policies.features.cascade_hybrid import CascadeHybrid
 from rankloop.policies.features.catalogue import SLACK
 

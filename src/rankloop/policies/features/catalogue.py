@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.kernels import Bytes, Floats, Ints
+from rankloop.kernels.arrays import Bytes, Floats, Ints
 from rankloop.policies.checks import is_index
 
 SLACK = 1e-9

@@ -8,20 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.kernels import (
-    Clicks,
-    Floats,
-    Ints,
-    Items,
-    Notes,
-    Stream,
-    below,
-    choose,
-    compiled,
-    entry,
-    learn,
-    step,
-)
+from rankloop.kernels import below, choose, compiled, entry, learn, step
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import shuffled
 from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
