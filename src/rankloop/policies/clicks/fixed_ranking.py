@@ -37,7 +37,7 @@ class FixedRanking(ClickPolicy):
     initial
         The list, best first: an order of the items 0 to L - 1.
     n_positions
-        How many of them are shown; all if not given.
+        Number of items shown; all if not given.
 
     Examples
     --------

@@ -94,7 +94,7 @@ class _MergePolicy(DuelingPolicy):
         Parameters
         ----------
         kept
-            For each arm, the number it had before; None for an arm that joins.
+            Former number of each arm; None for an arm that joins.
         """
         numbers = check_kept(kept, self.n_arms)
         given = {**self.parameters, "n_arms": len(numbers)}

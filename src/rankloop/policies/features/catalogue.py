@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from rankloop.kernels.arrays import Bytes, Floats, Ints
 from rankloop.policies.checks import is_index
@@ -61,7 +61,7 @@ def new_catalogue(relevance: Floats, topics: Floats, eligible: Bytes | None = No
     )
 
 
-def n_columns(table: npt.ArrayLike | None) -> int:
+def n_columns(table: ArrayLike | None) -> int:
     """How many features a table has; none, if it is not given."""
     return 0 if table is None else int(np.shape(table)[1])
 
