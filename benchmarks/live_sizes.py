@@ -118,7 +118,9 @@ def run_keys(path: Path, n_keys: int, memory: str) -> None:
         for number, known in bests.items():
             assert (live.best("search", f"query {number}"), live.receipt("search", f"query {number}")) == known
         changed = sum(best != ITEMS for best, _ in bests.values())
-    print(f"{1e6 * used / n_keys:.0f} µs of processor time per key; {len(bests)} keys are as they were ({changed} changed)")
+    print(
+        f"{1e6 * used / n_keys:.0f} µs of processor time per key; {len(bests)} keys are as they were ({changed} changed)"
+    )
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from rankloop.click_models.estimation import Progress, Settings
 from rankloop.click_models.pairs import Pairs, index_pairs
 from rankloop.click_models.sessions import Codes, Log, Sessions, group_sessions
-from rankloop.kernels import Clicks, Floats, Ints
+from rankloop.kernels.arrays import Clicks, Floats, Ints
 
 LEAST_PROBABILITY = 1e-6
 """No observation is judged less likely than this: one that a model rules out must not outweigh all others."""

@@ -22,7 +22,7 @@ import numpy as np
 from rankloop.checks import check_whole
 from rankloop.click_models.base import ClickModel
 from rankloop.click_models.pairs import Pairs
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 from rankloop.storage import replacing
 
 KIND = "click models"

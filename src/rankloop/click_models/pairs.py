@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from rankloop.click_models.sessions import Codes, Log, Sessions
-from rankloop.kernels import Ints, entry
+from rankloop.kernels import entry
+from rankloop.kernels.arrays import Ints
 
 
 @entry

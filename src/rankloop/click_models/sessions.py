@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from rankloop.kernels import Clicks, Floats, Ints, Ints32, Words, entry, inlined
+from rankloop.kernels import entry, inlined
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Ints32, Words
 
 Codes = Ints32
 

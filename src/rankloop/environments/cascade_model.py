@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from rankloop.click_models.draws import draw_cascade
 from rankloop.environments.click_environment import ClickEnvironment
-from rankloop.kernels import Clicks, Floats, Items, Stream, gains, regret, respond, step
+from rankloop.kernels import gains, regret, respond, step
+from rankloop.kernels.arrays import Clicks, Floats, Items, Stream
 
 
 class CascadeState(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.kernels import Floats, Ints
+from rankloop.kernels.arrays import Floats, Ints
 
 SLACK = 1e-9
 """By how much a number may miss its bounds through rounding."""

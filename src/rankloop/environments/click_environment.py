@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from rankloop.checks import check_whole
 from rankloop.environments.checks import check_list, check_probabilities
-from rankloop.kernels import Clicks, Floats, Items, Stream, entry, regret, respond, stream
+from rankloop.kernels import entry, regret, respond, stream
+from rankloop.kernels.arrays import Clicks, Floats, Items, Stream
 
 
 @entry

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from rankloop.click_models.draws import draw_dependent
 from rankloop.environments.checks import check_probabilities
 from rankloop.environments.click_environment import ClickEnvironment
-from rankloop.kernels import Clicks, Floats, Items, Stream, gains, regret, respond, step
+from rankloop.kernels import gains, regret, respond, step
+from rankloop.kernels.arrays import Clicks, Floats, Items, Stream
 
 
 class DependentState(NamedTuple):

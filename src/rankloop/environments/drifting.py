@@ -12,7 +12,8 @@ import numpy.typing as npt
 from rankloop.checks import check_whole
 from rankloop.environments.checks import check_list, check_probabilities
 from rankloop.environments.click_environment import ClickEnvironment, click_once
-from rankloop.kernels import Clicks, Floats, Ints, Items, Stream, gains, regret, respond, step, stream
+from rankloop.kernels import gains, regret, respond, step, stream
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Stream
 
 EPOCH, STEP = range(2)
 

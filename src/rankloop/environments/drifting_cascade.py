@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from rankloop.environments.cascade_model import CascadeModel
 from rankloop.environments.drifting import DriftingEnvironment
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 
 
 class DriftingCascade(DriftingEnvironment):

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from rankloop.environments.checks import check_probabilities
 from rankloop.environments.dependent_click_model import DependentClickModel
 from rankloop.environments.drifting import DriftingEnvironment
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 
 
 class DriftingDependentClickModel(DriftingEnvironment):

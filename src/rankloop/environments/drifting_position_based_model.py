@@ -9,7 +9,7 @@ import numpy.typing as npt
 from rankloop.environments.checks import check_probabilities
 from rankloop.environments.drifting import DriftingEnvironment
 from rankloop.environments.position_based_model import PositionBasedModel
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 
 
 class DriftingPositionBasedModel(DriftingEnvironment):

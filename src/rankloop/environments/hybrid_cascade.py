@@ -14,7 +14,8 @@ from rankloop.checks import check_probability, check_whole
 from rankloop.environments.checks import SLACK, check_features, check_list
 from rankloop.environments.click_environment import ClickEnvironment
 from rankloop.environments.hybrid_lists import find_best_list, find_greedy_list
-from rankloop.kernels import Clicks, Floats, Ints, Items, Stream, gains, inlined, regret, respond, step, uniform
+from rankloop.kernels import gains, inlined, regret, respond, step, uniform
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Stream
 
 LONGEST_LIST = 1000
 MOST_LISTS = 10**8

@@ -9,7 +9,7 @@ from rankloop.checks import check_seed, check_whole
 from rankloop.datasets import Attractive, Ratings
 from rankloop.environments.hybrid_cascade import HybridCascade
 from rankloop.environments.problems import HybridProblem
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 
 
 def hybrid_problems(

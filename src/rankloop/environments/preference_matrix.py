@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.environments.assumptions import Assumptions, check_assumptions
-from rankloop.kernels import Flags, Floats, Items, Stream, regret, respond, step, uniform
+from rankloop.kernels import regret, respond, step, uniform
+from rankloop.kernels.arrays import Flags, Floats, Items, Stream
 from rankloop.storage import replacing
 
 TOLERANCE = 1e-6

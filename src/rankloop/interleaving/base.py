@@ -14,7 +14,8 @@ import numpy as np
 from rankloop.checks import check_seed, check_whole
 from rankloop.interleaving.drafts import N_COUNTERS, NO_TEAM, draw_page, open_draft, place_again
 from rankloop.interleaving.lists import Item, Lists, arrange, plain_item
-from rankloop.kernels import Floats, Ints, Stream, stream
+from rankloop.kernels import stream
+from rankloop.kernels.arrays import Floats, Ints, Stream
 
 
 class Outcome(NamedTuple):

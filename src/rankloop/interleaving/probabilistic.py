@@ -20,7 +20,8 @@ from rankloop.interleaving.drafts import (
     prepare,
 )
 from rankloop.interleaving.lists import Lists
-from rankloop.kernels import Floats, Ints, Ints32, Stream, below, compiled, inlined, step, uniform
+from rankloop.kernels import below, compiled, inlined, step, uniform
+from rankloop.kernels.arrays import Floats, Ints, Ints32, Stream
 
 EXPONENT = 3.0
 CANCELLED = 1e-4

@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from rankloop.kernels import Floats, Ints, Ints32, Items, compiled, entry
+from rankloop.kernels import compiled, entry
+from rankloop.kernels.arrays import Floats, Ints, Ints32, Items
 
 TIE = 1e-12
 SLACK = 1e-10  # probabilities add up to one, so the optimum is missed by no more than this

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, overload
 import numpy as np
 
 from rankloop.checks import check_whole, is_finite, is_index
-from rankloop.kernels import Array, Clicks, Ints, Stream
+from rankloop.kernels.arrays import Array, Clicks, Ints, Stream
 from rankloop.policies.base import Policy, choose_once, learn_once, new_stream
 from rankloop.policies.checks import check_kept
 

@@ -15,7 +15,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from rankloop.checks import check_positive, check_whole
-from rankloop.kernels import Ints, Stream, compiled, inlined
+from rankloop.kernels import compiled, inlined
+from rankloop.kernels.arrays import Ints, Stream
 from rankloop.policies.base import new_stream, shuffled
 from rankloop.policies.checks import check_kept
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
@@ -94,7 +95,7 @@ class _MergePolicy(DuelingPolicy):
         Parameters
         ----------
         kept
-            For each arm, the number it had before; None for an arm that joins.
+            Former number of each arm; None for an arm that joins.
         """
         numbers = check_kept(kept, self.n_arms)
         given = {**self.parameters, "n_arms": len(numbers)}

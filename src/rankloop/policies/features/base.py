@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from rankloop.checks import check_number, is_finite, is_index, is_whole
-from rankloop.kernels import Array, Bytes, Clicks, Floats, Ints, Stream
+from rankloop.kernels.arrays import Array, Bytes, Clicks, Floats, Ints, Stream
 from rankloop.policies.base import choose_once, learn_once
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.features.catalogue import (
@@ -84,8 +84,8 @@ class FeaturePolicy(ClickPolicy):
 
     def __init__(
         self,
-        relevance: npt.ArrayLike | None,
-        topics: npt.ArrayLike | None,
+        relevance: ArrayLike | None,
+        topics: ArrayLike | None,
         n_positions: int,
         gamma: float,
         ridge: float,
@@ -120,9 +120,7 @@ class FeaturePolicy(ClickPolicy):
 
     # -- ranking and learning ------------------------------------------------------------------------------------
 
-    def _rank(
-        self, candidates: Iterable[int] | None, relevance: npt.ArrayLike | None, topics: npt.ArrayLike | None
-    ) -> Ranking:
+    def _rank(self, candidates: Iterable[int] | None, relevance: ArrayLike | None, topics: ArrayLike | None) -> Ranking:
         if candidates is None and relevance is None and topics is None:
             return ClickPolicy.rank(self)
         eligible = self.state.catalogue.eligible
@@ -208,7 +206,7 @@ class FeaturePolicy(ClickPolicy):
         ranking: Sequence[int] | None = None,
         *,
         titles: Sequence[str] | None = None,
-        topics: npt.ArrayLike | None = None,
+        topics: ArrayLike | None = None,
         topic_names: Sequence[str] | None = None,
     ) -> Explanation:
         """Why a list attracts, as far as the policy knows: as text if printed, and as a picture.
@@ -254,7 +252,7 @@ class FeaturePolicy(ClickPolicy):
 
     # -- the catalogue -------------------------------------------------------------------------------------------
 
-    def _add(self, relevance: npt.ArrayLike | None, topics: npt.ArrayLike | None) -> list[int]:
+    def _add(self, relevance: ArrayLike | None, topics: ArrayLike | None) -> list[int]:
         self._check_own_catalogue()
         given = self._check_given(relevance, topics)
         if not len(given[0]):
@@ -361,14 +359,14 @@ class FeaturePolicy(ClickPolicy):
     def _n_topics(self) -> int:
         return int(self._features[1].shape[1])
 
-    def _check_new(self, relevance: npt.ArrayLike | None, topics: npt.ArrayLike | None) -> tuple[Floats, Floats]:
+    def _check_new(self, relevance: ArrayLike | None, topics: ArrayLike | None) -> tuple[Floats, Floats]:
         """The features of a new catalogue; of those that the policy does not take, no columns."""
         for name, given in zip(self._names, (relevance, topics), strict=True):
             if name is not None and isinstance(given, Sized) and getattr(given, "ndim", 1) > 0 and len(given) == 0:
                 raise ValueError(f"{name} has no rows: there must be at least one item")
         return self._check_rows(relevance, topics)
 
-    def _check_given(self, relevance: npt.ArrayLike | None, topics: npt.ArrayLike | None) -> tuple[Floats, Floats]:
+    def _check_given(self, relevance: ArrayLike | None, topics: ArrayLike | None) -> tuple[Floats, Floats]:
         """The features of items that are added or given with a call."""
         for name, given in zip(self._names, (relevance, topics), strict=True):
             if name is None and given is not None:
@@ -383,7 +381,7 @@ class FeaturePolicy(ClickPolicy):
     def _takes(self) -> str:
         return " and ".join(name for name in self._names if name)
 
-    def _check_rows(self, relevance: npt.ArrayLike | None, topics: npt.ArrayLike | None) -> tuple[Floats, Floats]:
+    def _check_rows(self, relevance: ArrayLike | None, topics: ArrayLike | None) -> tuple[Floats, Floats]:
         z_name, x_name = self._names
         z_width, x_width = self._widths or (None, None)
         z = None if z_name is None else check_features(z_name, relevance, z_width)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from rankloop.checks import is_index
-from rankloop.kernels import Bytes, Floats, Ints
+from rankloop.kernels.arrays import Bytes, Floats, Ints
 
 SLACK = 1e-9
 """How far a topic may lie outside its bounds by rounding."""
@@ -61,7 +61,7 @@ def new_catalogue(relevance: Floats, topics: Floats, eligible: Bytes | None = No
     )
 
 
-def n_columns(table: npt.ArrayLike | None) -> int:
+def n_columns(table: ArrayLike | None) -> int:
     """How many features a table has; none, if it is not given."""
     return 0 if table is None else int(np.shape(table)[1])
 

@@ -12,7 +12,8 @@ import math
 
 import numpy as np
 
-from rankloop.kernels import Floats, Ints, compiled
+from rankloop.kernels import compiled
+from rankloop.kernels.arrays import Floats, Ints
 from rankloop.policies.features.ridge import decompose
 
 EXCESS = 0.01
