@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from rankloop import __version__
-from rankloop.cli import advise, bounds, clicks, live
+from rankloop.cli import advise, bounds, clicks, keys, live
 from rankloop.cli.demo import demo
 from rankloop.cli.diversify import diversify
 from rankloop.cli.drift import drift
@@ -21,6 +21,7 @@ from rankloop.cli.policies import policies
 from rankloop.cli.preferences import preferences
 from rankloop.cli.reproduce import reproduce
 from rankloop.cli.rerank import rerank
+from rankloop.cli.serve import serve
 from rankloop.wording import suggestion
 
 INTERRUPTED = 130
@@ -94,9 +95,10 @@ def _rankloop(
     """Optimise ranking systems online, as bandits."""
 
 
-for command in (duel, rerank, drift, diversify, preferences, policies, experiments, reproduce, demo):
+for command in (duel, rerank, drift, diversify, preferences, policies, experiments, reproduce, demo, serve):
     app.command()(command)
 app.add_typer(clicks.app, name="clicks")
 app.add_typer(bounds.app, name="bounds")
 app.add_typer(advise.app, name="advise")
+live.app.add_typer(keys.app, name="keys")
 app.add_typer(live.app, name="live")

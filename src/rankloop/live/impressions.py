@@ -116,6 +116,10 @@ class Impressions:
         self._journal.changed.add(loop.number)
         return impression
 
+    def in_memory(self, seq: int) -> Impression | None:
+        """An open impression, if it is in memory."""
+        return self._open.get(seq)
+
     def find(self, ticket: Ticket) -> tuple[Impression | None, str]:
         """An impression that is still open; else None and what is the matter."""
         impression = self._open.get(ticket.seq)
@@ -224,6 +228,14 @@ class Impressions:
             self._open[impression.seq] = impression
             heapq.heappush(impression.loop.returned, (impression.deadline, impression.seq))
 
+    @property
+    def lag(self) -> float:
+        """Seconds for which the impression that has waited longest to be closed has waited."""
+        now = self._journal.now()
+        with self._journal.lock:
+            due = [waiting[0][0] for loop in self._loops for waiting in (loop.queue, loop.returned) if waiting]
+        return max(0, now - min(due, default=now)) / 1000
+
     # -- closing -------------------------------------------------------------------------------------------------
 
     def close_due(self, most: int | None = None) -> None:
@@ -282,6 +294,11 @@ class Impressions:
                 loop.compare(closing)
                 if fate == Fate.LEARNED:
                     learner.applied = seq
+
+    def withdraw(self, impression: Impression) -> None:
+        """Close an impression that nobody will see."""
+        impression.shown = False
+        self.close(impression)
 
     def _learn(
         self,

@@ -487,6 +487,48 @@ class Live:
         self._journal.flush()
         return export(self._store, path, self._journal.durable, progress)
 
+    # -- for programs that serve others ---------------------------------------------------------------------------
+
+    @property
+    def last(self) -> int:
+        """Number of the last entry of the journal, which may not be durable yet."""
+        return self._journal.seq
+
+    @property
+    def durable(self) -> int:
+        """Number of the entry up to which the journal has been written for good."""
+        return self._journal.durable
+
+    def commit(self, upto: int) -> None:
+        """Return once the journal has been written for good up to this entry."""
+        self._check_writable()
+        self._journal.commit(upto)
+
+    def withdraw(self, impression: str) -> None:
+        """Say that a list will not be shown to anybody: nothing is learned from it."""
+        self._check_writable()
+        found, _, _ = self._hearing.find(impression)
+        if found is not None:
+            self._impressions.withdraw(found)
+
+    def loop_of(self, impression: str) -> str | None:
+        """The name of the loop that an impression belongs to; None if it is none of this store's."""
+        self._check_usable()
+        try:
+            loop = self._impressions.loop_of(self._signer.read(impression).learner)
+        except (Unknown, Foreign):
+            return None
+        return None if loop is None else loop.name
+
+    def settings(self, loop: str) -> Settings:
+        """What a loop was told."""
+        return self._loops.named(loop).settings
+
+    @property
+    def store(self) -> Store:
+        """Where the journal is kept."""
+        return self._store
+
     # -- looking after itself ------------------------------------------------------------------------------------
 
     def attend(self) -> None:

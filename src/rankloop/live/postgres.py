@@ -86,7 +86,9 @@ CREATE TABLE rankloop.totals (
 # Keys are UTF-8 in bytea, so that any database holds any of them, whatever its encoding; and their index holds digests,
 # because an entry of an index has at most 2,704 bytes.
 
-MIGRATIONS: dict[int, str] = {}
+_KEYS = "CREATE TABLE rankloop.keys (name text PRIMARY KEY, record bytea NOT NULL);"
+
+MIGRATIONS: dict[int, str] = {1: _KEYS}
 """What turns the tables of one version into those of the next."""
 
 _MAKING = 0x524C6F70
@@ -319,7 +321,7 @@ class PostgresStore:
     def _make(self, connection: Connection) -> None:
         if not self._query("SELECT to_regnamespace('rankloop') IS NOT NULL")[0][0]:
             connection.execute("CREATE SCHEMA rankloop")
-        connection.execute(_SCHEMA)
+        connection.execute((_SCHEMA + _KEYS).encode())
         row = (SCHEMA_VERSION, secrets.token_bytes(4), secrets.token_bytes(32))
         connection.execute("INSERT INTO rankloop.meta VALUES (%s, %s, %s)", row)
         values = "VALUES (%s, '', 0, 'epoch', true, 0, 0, 0)"
@@ -616,6 +618,18 @@ class PostgresStore:
     def totals(self) -> Mapping[int, bytes]:
         """The counts of each loop, as last written."""
         return dict(self._query("SELECT loop, counts FROM rankloop.totals WHERE partition = %s", (PARTITION,)))
+
+    def keys(self) -> Mapping[str, bytes]:
+        """What is kept of each access key, by the key's name."""
+        return dict(self._query("SELECT name, record FROM rankloop.keys"))
+
+    def put_key(self, name: str, record: bytes) -> None:
+        """Keep something of an access key, in place of what is there."""
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT INTO rankloop.keys VALUES (%s, %b) ON CONFLICT (name) DO UPDATE SET record = excluded.record",
+                (name, record),
+            )
 
     def size(self) -> int:
         """Bytes that the tables and their indexes take."""

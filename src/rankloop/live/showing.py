@@ -38,13 +38,20 @@ class Showing:
         self._impressions, self._signer = impressions, signer
 
     def rank(
-        self, target: Loop, key: str, names: tuple[str, ...], user: str | None, pins: Pins, deferred: bool
+        self,
+        target: Loop,
+        key: str,
+        names: tuple[str, ...],
+        user: str | None,
+        pins: Pins,
+        deferred: bool,
+        close: int = CLOSED_AT_ONCE,
     ) -> Shown:
-        """The list to show, if nothing fails."""
+        """The list to show, if nothing fails; so many impressions whose windows have passed are closed on the way."""
         journal = self._journal
         if journal.ended is not None:
             raise journal.ended
-        self._impressions.close_due(CLOSED_AT_ONCE)
+        self._impressions.close_due(close)
         if len(journal.rows) > MOST_UNWRITTEN:
             raise StoreLost(f"{journal.store.name} has not taken {len(journal.rows):,} entries")
         bucket = target.bucket(user, journal.header.secret)
@@ -70,9 +77,8 @@ class Showing:
         if needed > journal.durable:  # names are written before anybody sees them: an id need not carry them
             try:
                 journal.commit(needed)
-            except BaseException:  # nobody will see this list
-                begun.shown = False
-                self._impressions.close(begun)
+            except BaseException:
+                self._impressions.withdraw(begun)
                 raise
         page = page_of(names, production if arm == Arm.SHADOW else items, pins, target.settings.positions)
         ticket = Ticket(seq, now, learner.number, body)
