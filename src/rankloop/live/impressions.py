@@ -33,7 +33,7 @@ from rankloop.live.journal import Journal
 from rankloop.live.learner import DuelLearner, Learner
 from rankloop.live.loops import Loop, Loops
 from rankloop.live.replay import policy_view
-from rankloop.live.stores import StoreError
+from rankloop.live.stores import StoreError, StoreLost
 from rankloop.live.tokens import Ticket
 from rankloop.live.warm import WarmLearners
 
@@ -156,6 +156,8 @@ class Impressions:
         """The loop that a learner belongs to."""
         try:
             return self._loops.by_number.get(self._learners.known(learner).loop)
+        except StoreLost:
+            raise
         except StoreError:
             return None
 

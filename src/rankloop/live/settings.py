@@ -28,6 +28,12 @@ POLICIES: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """The policies of each kind of loop; the first is the one to begin with."""
 
+NOT_OFFERED: Mapping[str, str] = {
+    "RecurRank": "it splits one fixed set of items, phase by phase, and would begin anew with every other set of "
+    "candidates: CascadeLinUCB learns the same model and takes candidates",
+}
+"""Policies that no loop runs, and why."""
+
 MODES = ("live", "shadow", "off")
 CHANGEABLE = ("mode", "traffic", "rankers", "paused")
 """What may be changed while a loop runs."""
@@ -198,6 +204,8 @@ class Settings:
     def checked(cls, *, kind: str, policy: str | None = None, **given: Any) -> Settings:
         """Settings from what a user gives, policy parameters among them; ValueError says what is wrong."""
         kind = one_of("kind of loop", kind, POLICIES)
+        if isinstance(policy, str) and policy in NOT_OFFERED:
+            raise ValueError(f"{policy} cannot run in a loop, since {NOT_OFFERED[policy]}")
         name = POLICIES[kind][0] if policy is None else one_of(f"policy for {kind}", policy, POLICIES[kind])
         own = {f.name for f in fields(cls)} - {"kind", "policy", "parameters", "paused"}
         allowed = _parameters_of(name)
