@@ -84,7 +84,8 @@ def test_open_impressions_leave_memory_and_come_back(tmp_path: Path) -> None:
         live.attend()
     clock.now += 600
     counts = live.status("later")
-    assert counts["open"] == 0 and counts["closed"] == counts["learned"] == 100
+    assert counts["open"] == 0
+    assert counts["closed"] == counts["learned"] == 100
     assert live.status("search")["learned"] == 300
     assert live.status("search")["clicks"] + counts["clicks"] == 134 + 4
     check_whole(live)

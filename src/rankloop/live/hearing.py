@@ -53,9 +53,7 @@ class Hearing:
             self._join(joining, fates)
         return fates
 
-    def _look(
-        self, given: Mapping[str, Any], place: int, now: int, fates: list[str], joining: list[Joining]
-    ) -> None:
+    def _look(self, given: Mapping[str, Any], place: int, now: int, fates: list[str], joining: list[Joining]) -> None:
         """Look at one event: either it is known now what becomes of it, or it is to join its impression."""
         id_, item, events = check_event(given)
         impression, trouble, known = self.find(id_)

@@ -1,9 +1,9 @@
 """Impressions: open while their windows last, joined with their events, then closed and learned from, once.
 
 An impression is in memory from when it is handed out. Where there are too many, those that have been open for longest
-leave it, and come back when an event asks for them or when their window ends. After a restart it comes back when an event
-asks for it, or with the others that the last program left open, a few at a time; and one that a crash kept from the
-journal comes back by its id.
+leave it, and come back when an event asks for them or when their window ends. After a restart it comes back when an
+event asks for it, or with the others that the last program left open, a few at a time; and one that a crash kept from
+the journal comes back by its id.
 """
 
 from __future__ import annotations
@@ -54,7 +54,20 @@ CLOSED_AGAIN_AFTER = 1_000
 class Impression:
     """An open impression: what was shown, and what has come back so far."""
 
-    __slots__ = ("at", "away", "body", "clicks", "closed", "deadline", "learner", "loop", "page", "seen", "seq", "shown")
+    __slots__ = (
+        "at",
+        "away",
+        "body",
+        "clicks",
+        "closed",
+        "deadline",
+        "learner",
+        "loop",
+        "page",
+        "seen",
+        "seq",
+        "shown",
+    )
 
     def __init__(self, seq: int, at: int, learner: int, loop: Loop, body: bytes, shown: bool) -> None:
         self.seq, self.at, self.learner, self.loop, self.body = seq, at, learner, loop, body
