@@ -47,7 +47,8 @@ class Live:
     clock
         Function that tells the time in seconds; for tests.
     memory
-        Bytes that learners may take in memory, such as `"256 MB"`; beyond, those not used for longest are packed away.
+        Bytes that learners and open impressions may take in memory, such as `"256 MB"`; beyond, those not used for
+        longest leave it, and come back from the store.
     keep
         How long the journal is kept, such as `"90 days"`; for ever if not given.
     background
@@ -93,8 +94,8 @@ class Live:
         try:
             self._journal = Journal(self._store, clock, self._loops.totals)
             self._signer = Signer(self._journal.header.store, self._journal.header.secret)
-            self._learners = WarmLearners(self._journal, self._loops, room)
-            self._impressions = Impressions(self._journal, self._loops, self._learners)
+            self._learners = WarmLearners(self._journal, self._loops, int(0.8 * room))
+            self._impressions = Impressions(self._journal, self._loops, self._learners, int(0.2 * room))
             parts = (self._journal, self._loops, self._learners, self._impressions)
             self._showing = Showing(*parts, self._signer)
             self._hearing = Hearing(*parts, self._signer)

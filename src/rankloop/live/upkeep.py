@@ -89,6 +89,7 @@ class Upkeep:
         self._journal.flush()
         self._impressions.load_some()
         self._impressions.close_due(CLOSED_AT_ONCE)
+        self._impressions.put_away()
         self._learners.pack_away()
         if self._journal.durable - self._checkpoint > CHECKPOINT_EVERY and self._learners.bring_back(
             BROUGHT_BACK_AT_ONCE
