@@ -80,7 +80,7 @@ def safe_reranking(horizon: int, runs: int) -> Iterator[Part]:
     """How to improve a list without ever breaking it?"""
     from rankloop.cli.arguments import make_click_policies
     from rankloop.cli.rerank import COUNTED
-    from rankloop.environments.queries import built_in
+    from rankloop.environments.synthetic_queries import built_in
 
     problems = built_in(N_QUERIES, "PBM")
     yield Part(
@@ -109,7 +109,7 @@ def safe_reranking(horizon: int, runs: int) -> Iterator[Part]:
 def changing_preferences(horizon: int, runs: int) -> Iterator[Part]:
     """What to do when tastes change?"""
     from rankloop.cli.arguments import make_click_policies
-    from rankloop.environments.queries import N_EPOCHS, built_in, drifting
+    from rankloop.environments.synthetic_queries import N_EPOCHS, built_in, drifting
 
     if horizon < N_EPOCHS:
         return

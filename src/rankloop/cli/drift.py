@@ -46,7 +46,7 @@ def drift(
     from rankloop.cli.arguments import make_click_policies, whole
     from rankloop.cli.experiment import compare
     from rankloop.cli.queries import read_queries, read_shape
-    from rankloop.environments.queries import N_EPOCHS, drifting
+    from rankloop.environments.synthetic_queries import N_EPOCHS, drifting
 
     whole("--horizon", horizon, N_EPOCHS)
     n_positions, n_counted = read_shape(positions, top, None)
@@ -69,7 +69,7 @@ def drift(
 
 def evenly(horizon: int, number: int) -> list[int]:
     """Checkpoints spread evenly over time, the ends of all epochs among them."""
-    from rankloop.environments.queries import N_EPOCHS, epoch_length
+    from rankloop.environments.synthetic_queries import N_EPOCHS, epoch_length
 
     spread = {max(1, horizon * k // number) for k in range(1, number + 1)}
     return sorted(spread | {min(horizon, epoch_length(horizon) * k) for k in range(1, N_EPOCHS + 1)})

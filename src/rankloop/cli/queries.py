@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankloop.cli.arguments import no_file, whole
 from rankloop.cli.errors import Refused, refusing
-from rankloop.environments.queries import N_ITEMS, built_in
+from rankloop.environments.synthetic_queries import N_ITEMS, built_in
 
 if TYPE_CHECKING:
     from rankloop.environments import ClickProblem

@@ -39,9 +39,9 @@ class QueryModel(NamedTuple):
     items
         The names of its items; the first `list_length` are the initial list R_0, in its order.
     list_length
-        How many items R_0 has.
+        Number of items of R_0.
     n_sessions
-        How many sessions the models were fitted to; 0 if not known.
+        Number of sessions that the models were fitted to; 0 if not known.
     parameters
         The values of each parameter of each click model, by name.
     """

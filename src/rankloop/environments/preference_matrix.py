@@ -47,7 +47,7 @@ class PreferenceMatrix:
     preferences
         Square, in [0, 1], with p_ij + p_ji = 1.
     name
-        What tables and plots call the problem.
+        Name of the problem in tables and plots.
 
     Examples
     --------

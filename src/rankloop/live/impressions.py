@@ -307,8 +307,8 @@ class Impressions:
         """Seconds for which the impression that has waited longest to be closed has waited."""
         now = self._journal.now()
         with self._journal.lock:
-            due = [waiting[0][0] for loop in self._loops for waiting in (loop.queue, loop.returned) if waiting]
-        return max(0, now - min(due, default=now)) / 1000
+            first = min((waiting.first for loop in self._loops for waiting in (loop.queue, loop.returned)), default=now)
+        return max(0, now - first) / 1000
 
     # -- closing -------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ from typing import Any
 import rankloop.policies as policies
 from rankloop.checks import check_whole, is_number
 from rankloop.interleaving import Interleaver
-from rankloop.policies.checks import check_whole, is_number
 from rankloop.wording import nearest
 
 POLICIES: Mapping[str, tuple[str, ...]] = {

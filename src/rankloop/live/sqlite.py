@@ -133,7 +133,7 @@ class SQLiteStore:
         file.write(str(os.getpid()).encode())
         file.flush()
         if hasattr(os, "register_at_fork"):
-            mine = weakref.ref(file)
+            mine: weakref.ref[IO[bytes]] = weakref.ref(file)
             os.register_at_fork(after_in_child=lambda: _let_go(mine))
         return file
 
