@@ -33,7 +33,7 @@ def _regret(environment: Any, items: Any) -> Any:
     return environment.optimal[n] - (1.0 - unclicked)
 
 
-@step(gains, CascadeState)
+@step(gains, CascadeState, counted=True)
 def _gains(environment: Any) -> Any:
     return environment.attraction
 

@@ -34,7 +34,7 @@ def _regret(environment: Any, items: Any) -> Any:
     return environment.optimal[n] - (1.0 - unsatisfied)
 
 
-@step(gains, DependentState)
+@step(gains, DependentState, counted=True)
 def _gains(environment: Any) -> Any:
     return environment.attraction
 

@@ -46,7 +46,7 @@ def _regret(environment: Any, items: Any) -> Any:
     return regret(environment.now, items)
 
 
-@step(gains, DriftingState)
+@step(gains, DriftingState, counted=True)
 def _gains(environment: Any) -> Any:
     return gains(environment.now)
 

@@ -77,7 +77,7 @@ def _regret(environment: Any, items: Any) -> Any:
     return environment.benchmark[n] - (1.0 - unclicked)
 
 
-@step(gains, HybridState)
+@step(gains, HybridState, counted=True)
 def _gains(environment: Any) -> Any:
     return environment.attraction
 

@@ -34,7 +34,7 @@ def _regret(environment: Any, items: Any) -> Any:
     return environment.optimal[n] - clicks
 
 
-@step(gains, PositionBasedState)
+@step(gains, PositionBasedState, counted=True)
 def _gains(environment: Any) -> Any:
     return environment.attraction
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.kernels import compiled, entry
+from rankloop.kernels import allocating, compiled, entry
 
 TIE = 1e-12
 SLACK = 1e-10  # probabilities add up to one, so the optimum is missed by no more than this
@@ -53,7 +53,7 @@ def count_items(order: Any, rank: Any, sizes: Any, most: int) -> int:
     return min(n, most)
 
 
-@compiled
+@allocating
 def list_candidates(order: Any, rank: Any, sizes: Any, items: Any) -> int:
     """Write every allowed list into a row of `items`, each once; return how many there are."""
     most, depth = items.shape
@@ -159,7 +159,7 @@ def _leaving(direction: Any, level: Any, basis: Any, n: int, searching: bool, fi
     return row
 
 
-@compiled
+@allocating
 def maximise(columns: Any, n: int, values: Any, basis: Any, level: Any) -> bool:
     """Maximise values @ p over p >= 0 with columns.T @ p = (0, ..., 0, 1), by the revised simplex method.
 
@@ -212,7 +212,7 @@ def maximise(columns: Any, n: int, values: Any, basis: Any, level: Any) -> bool:
     return False
 
 
-@compiled
+@allocating
 def solve(order: Any, rank: Any, sizes: Any, choices: Any, weights: Any) -> int:
     """Fill the lists of the best fair distribution and their probabilities; return how many positions it covers.
 

@@ -1,6 +1,6 @@
 """Compiled steps and random draws: the floor that everything else stands on."""
 
-from rankloop.kernels.compiler import cache_directory, compiled, entry, inlined, single_step
+from rankloop.kernels.compiler import allocating, cache_directory, compiled, entry, inlined, single_step
 from rankloop.kernels.lanes import fill_words, lanes
 from rankloop.kernels.posterior import (
     Rates,
@@ -21,6 +21,7 @@ __all__ = [
     "Rates",
     "StepError",
     "Stream",
+    "allocating",
     "below",
     "beta",
     "cache_directory",

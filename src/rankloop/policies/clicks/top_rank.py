@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.kernels import below, choose, compiled, entry, inlined, learn, settled, step
+from rankloop.kernels import allocating, below, choose, compiled, entry, inlined, learn, settled, step
 from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 
@@ -122,7 +122,7 @@ def _decide(wins: Any, needed: Any, better: Any, scale: float, i: int, j: int) -
     return True
 
 
-@compiled
+@allocating
 def _arrange(better: Any, block: Any, order: Any, end: Any, noted: Any) -> None:
     """Sort the items into blocks: first those that none is better than, and so on."""
     n_items, n_positions = len(block), len(end)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.kernels import Stream, compiled, inlined
+from rankloop.kernels import Stream, allocating, inlined
 from rankloop.policies.base import new_stream, shuffled
 from rankloop.policies.checks import check_kept, check_positive, check_whole
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
@@ -257,7 +257,7 @@ def note_rivalry(batches: Any, one: int, other: int) -> None:
         rival[other] = one if rival[other] == NOBODY or rival[other] == one else SEVERAL
 
 
-@compiled
+@allocating
 def join_next(batches: Any, b: int) -> int:
     """Join a batch with the one after it (the last with the first); return the index of the union."""
     n_batches = batches.counts[N_BATCHES]
@@ -270,7 +270,7 @@ def join_next(batches: Any, b: int) -> int:
     return kept
 
 
-@compiled
+@allocating
 def pair_batches(batches: Any) -> None:
     """Join the smallest batch with the largest, the next smallest with the next largest, and so on.
 
@@ -292,7 +292,7 @@ def pair_batches(batches: Any) -> None:
     rearrange(batches, union)
 
 
-@compiled
+@allocating
 def pair(union: Any, total: Any, largest: float) -> None:
     """Pair the unions so far, total[u] being the arms of union u, and number what comes out anew."""
     old = total.copy()
@@ -318,7 +318,7 @@ def pair(union: Any, total: Any, largest: float) -> None:
         union[u] = number[union[u]]
 
 
-@compiled
+@allocating
 def join_small(union: Any, total: Any, smallest: float, largest: float) -> None:
     """Join batches of fewer than `smallest` = 0.5 M arms, so that none is left where that is possible.
 
@@ -355,7 +355,7 @@ def join_small(union: Any, total: Any, smallest: float, largest: float) -> None:
             total[b] = 0
 
 
-@compiled
+@allocating
 def ascending(values: Any) -> Any:
     """The indices of the values from the smallest up: an insertion sort, since NumPy's takes seconds to compile."""
     order = np.empty(len(values), np.int64)
@@ -368,7 +368,7 @@ def ascending(values: Any) -> Any:
     return order
 
 
-@compiled
+@allocating
 def rearrange(batches: Any, union: Any) -> None:
     """Lay the batches out anew: batch i becomes part of batch union[i]."""
     n_batches = len(union)

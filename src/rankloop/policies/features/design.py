@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.kernels import compiled
+from rankloop.kernels import allocating, compiled
 from rankloop.policies.features.ridge import decompose
 
 EXCESS = 0.01
@@ -26,7 +26,7 @@ DEPENDENT = 1e-9
 """A row whose distance from the span of others is this part of the longest row is taken to lie in it."""
 
 
-@compiled
+@allocating
 def g_optimal(rows: Any, weights: Any) -> Any:
     """Write a nearly G-optimal design into the weights; returns the dimension of the span and the largest leverage.
 
@@ -92,7 +92,7 @@ def g_optimal(rows: Any, weights: Any) -> Any:
     return rank, leverage[most]
 
 
-@compiled
+@allocating
 def least_squares(rows: Any, seen: Any, clicked: Any, rank: int, theta: Any) -> None:
     """The shortest theta that fits best: rows i were seen and clicked so often, and span so many dimensions."""
     basis = np.zeros((rank, rows.shape[1]))
@@ -168,7 +168,7 @@ def span(rows: Any, limit: int, basis: Any, table: Any, pivots: Any) -> int:
     return limit
 
 
-@compiled
+@allocating
 def _express_in_pivots(table: Any, pivots: Any, rank: int) -> None:
     """Rows as sums of pivots, which become unit vectors: leverages stay as they are, and rounding errors small."""
     lower = np.zeros((rank, rank))

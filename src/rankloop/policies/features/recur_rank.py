@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.kernels import below, choose, compiled, entry, learn, settled, step
+from rankloop.kernels import allocating, below, choose, compiled, entry, learn, settled, step
 from rankloop.policies.base import shuffled
 from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
@@ -107,7 +107,7 @@ def _end_phases(features: Any, members: Any, tried: Any, part: Any, tally: Any, 
                 start = k
 
 
-@compiled
+@allocating
 def _estimate(
     features: Any, members: Any, tried: Any, tally: Any, first: int, end: int, n_tried: int, rank: int
 ) -> Any:
@@ -131,7 +131,7 @@ def _estimate(
     return attraction
 
 
-@compiled
+@allocating
 def _sort(members: Any, attraction: Any, first: int, end: int) -> None:
     """Put the items of a part in order, best first; equals stay as they were. Runs of doubling size are merged."""
     merged = members.copy()
@@ -152,7 +152,7 @@ def _sort(members: Any, attraction: Any, first: int, end: int) -> None:
         size *= 2
 
 
-@compiled
+@allocating
 def _start_phase(
     features: Any,
     members: Any,
