@@ -2,7 +2,7 @@
 
     python benchmarks/cold_start.py [--policies BubbleRank,TopRank] [--against ../other-version/src] [--repeat 1]
 
-Each number is of a process of its own, which starts with an empty cache: `import` is importing the package, `simulate` the
+Each number is of a process of its own that starts with an empty cache: `import` is importing the package, `simulate` the
 first run of 10 steps (duels on Cycle, lists in the cascade model, lists by features in the hybrid one), and `rank` the
 first call of `rank` or `duel` and of `update`; import is part of neither. With --against, the sources of another
 version are measured in turn with these, and both must give the same results. With --repeat, the least of so many is
@@ -80,10 +80,15 @@ def with_features(cls, rl, np):
     return cls(**features, n_positions=N_POSITIONS, **horizon, seed=1), users
 
 
-def in_a_process(name, part, source):
+def in_a_process(name, part, source, byte_code):
     with tempfile.TemporaryDirectory() as cache:
-        environment = {**os.environ, "RANKLOOP_CACHE_DIR": cache, "PYTHONPATH": str(source)}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # byte code is no part of what is measured
+        environment = {
+            **os.environ,
+            "RANKLOOP_CACHE_DIR": cache,
+            "PYTHONPATH": str(source),
+            "PYTHONPYCACHEPREFIX": byte_code,  # where no process writes any, each would compile its imports anew
+        }
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         command = [sys.executable, __file__, "--measure", name, part]
         ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if ran.returncode:
@@ -97,7 +102,9 @@ def names():
     return [name for name in policies.__all__ if getattr(getattr(policies, name), "examples", ())]
 
 
-def report(wanted, sources, repeat):
+def report(wanted, sources, repeat, byte_code):
+    for source in sources:
+        in_a_process(wanted[0], "rank", source, byte_code)  # leaves the byte code of the imports
     heads = [f"{part}{suffix}" for part in ("import", "simulate", "rank") for suffix in ("", " before")[: len(sources)]]
     print(f"{'policy':<18}" + "".join(f"{head:>17}" for head in heads))
     worst = [0.0] * len(heads)
@@ -107,7 +114,7 @@ def report(wanted, sources, repeat):
             results = set()
             for _ in range(repeat):
                 for suffix, source in zip(("", " before"), sources, strict=False):
-                    imported, first, result = in_a_process(name, part, source)
+                    imported, first, result = in_a_process(name, part, source, byte_code)
                     columns[f"import{suffix}"] = min(columns[f"import{suffix}"], imported)
                     columns[f"{part}{suffix}"] = min(columns[f"{part}{suffix}"], first)
                     results.add(result)
@@ -129,7 +136,8 @@ def main():
         print(json.dumps(measure(*given.measure)))
         return
     wanted = given.policies.split(",") if given.policies else names()
-    report(wanted, [HERE, given.against.resolve()] if given.against else [HERE], given.repeat)
+    with tempfile.TemporaryDirectory() as byte_code:
+        report(wanted, [HERE, given.against.resolve()] if given.against else [HERE], given.repeat, byte_code)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from references import merging
 from scipy import stats
 
 import rankloop as rl
+from rankloop.kernels import entry
 from rankloop.policies.dueling.merging import N_BATCHES, Batches, pair_batches
 
 
@@ -82,6 +83,9 @@ def test_merge_dts_has_the_pseudo_codes_regret() -> None:
     assert abs(np.mean(slow) - fast.mean()[-1]) < 4 * error
 
 
+regroup = entry(pair_batches)
+
+
 def regrouped(sizes: list[int], M: int) -> list[list[int]]:
     """The batches after a stage that ends with batches of these sizes, as lists of arms numbered in their order."""
     K = sum(sizes)
@@ -98,7 +102,7 @@ def regrouped(sizes: list[int], M: int) -> list[list[int]]:
         smallest=0.5 * M,
         largest=1.5 * M,
     )
-    pair_batches(batches)
+    regroup(batches)
     n_batches = batches.counts[N_BATCHES]
     return [
         batches.order[start : start + size].tolist()
