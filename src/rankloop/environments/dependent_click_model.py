@@ -35,7 +35,7 @@ def _regret(environment: DependentState, items: Items) -> float:
     return environment.optimal[n] - (1.0 - unsatisfied)
 
 
-@step(gains, DependentState)
+@step(gains, DependentState, counted=True)
 def _gains(environment: DependentState) -> Floats:
     return environment.attraction
 

@@ -48,7 +48,7 @@ def _regret(environment: DriftingState, items: Items) -> float:
     return regret(environment.now, items)
 
 
-@step(gains, DriftingState)
+@step(gains, DriftingState, counted=True)
 def _gains(environment: DriftingState) -> Floats:
     return gains(environment.now)
 

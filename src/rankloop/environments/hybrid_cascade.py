@@ -77,7 +77,7 @@ def _regret(environment: HybridState, items: Items) -> float:
     return environment.benchmark[n] - (1.0 - unclicked)
 
 
-@step(gains, HybridState)
+@step(gains, HybridState, counted=True)
 def _gains(environment: HybridState) -> Floats:
     return environment.attraction
 

@@ -35,7 +35,7 @@ def _regret(environment: PositionBasedState, items: Items) -> float:
     return environment.optimal[n] - clicks
 
 
-@step(gains, PositionBasedState)
+@step(gains, PositionBasedState, counted=True)
 def _gains(environment: PositionBasedState) -> Floats:
     return environment.attraction
 
