@@ -32,7 +32,9 @@ def rerank(
         str | None,
         typer.Option(metavar="N", help="Positions over which regret and NDCG count.", show_default=f"{COUNTED}"),
     ] = None,
-    positions: Annotated[str, typer.Option(metavar="K", help="Positions of a list, at most 10.")] = "10",
+    positions: Annotated[
+        str | None, typer.Option(metavar="K", help="Positions of a list, at most 10.", show_default="all")
+    ] = None,
     workers: Workers = None,
     out: Out = Path("rerank-results"),
     seed: Seed = "0",
@@ -51,8 +53,8 @@ def rerank(
     from rankloop.cli.experiment import compare
     from rankloop.cli.queries import read_queries, read_shape
 
-    n_positions, n_counted = read_shape(positions, top, COUNTED)
     problems, name = read_queries(models, click_model, queries)
+    n_positions, n_counted = read_shape(positions, top, COUNTED, problems[0])
     players = make_click_policies(policies, problems[0], n_positions, scale.horizon)
     title = f"{name}: {n_positions} of {problems[0].n_items} items shown, {scale.horizon:,} lists a run"
     compare(

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from rankloop.checks import check_between, check_whole
 from rankloop.datasets.vocabulary import Vocabulary
+from rankloop.wording import count
 
 Codes = npt.NDArray[np.int32]
 
@@ -50,7 +51,7 @@ class ReadReport:
             raise ValueError(f"{self.source} is empty: it has no session")
         reason, line = min(self.first_line.items(), key=lambda item: item[1])
         raise ValueError(
-            f"{self.source}, line {line}: {reason}; of {self.lines:,} lines none could be read as a session"
+            f"{self.source}, line {line}: {reason}; none of {count(self.lines, 'line')} could be read as a session"
         )
 
     def __str__(self) -> str:

@@ -208,7 +208,7 @@ def advise_drift(
         raise ValueError(f"n_positions must be less than the {n_items} items, not {n_positions}: else all are shown")
     gap = check_between("gap", gap, 0, 1, closed=True)
     epsilon = check_between("epsilon", epsilon, 0, 1, closed=True)
-    days = check_between("days", days, 0, math.inf)
+    days = check_positive("days", days)
     horizon = max(2, math.ceil(traffic * days))
     window, gamma = best_window(horizon, changes), best_discount(horizon, changes)
     memory = 1 / (1 - gamma)
