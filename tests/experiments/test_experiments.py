@@ -23,7 +23,7 @@ from rankloop.experiments.declare import SCALES, Amount, Experiment, Scale
 from rankloop.experiments.parts import even, logarithmic, within
 from rankloop.experiments.ratings import MOVIELENS, YAHOO_MUSIC, RatedDataset, locate
 from rankloop.simulation import simulate
-from rankloop.simulation.simulate import blank
+from rankloop.simulation.jobs import SimulationJob
 
 FOLDERS = [
     pytest.param(None, id="stand-ins"),
@@ -53,13 +53,14 @@ def test_every_player_can_play(experiment: Experiment, folder: Path | None) -> N
         if amount.problems is not None:
             assert len(panel.environment) == amount.problems
         for player in panel.players:
-            result = blank(
+            result = SimulationJob(
                 player.policy,
                 panel.environment,
                 horizon=amount.horizon,
+                runs=1,
                 checkpoints=panel.checkpoints,
                 top=panel.top,
-            )
+            ).blank
             assert result.steps[-1] == amount.horizon
 
 
@@ -266,7 +267,7 @@ def test_studies_of_a_catalogue_share_what_they_have_in_common() -> None:
             amount = experiment.amounts["smoke"]
             [found] = [each for each in experiment.panels(data_of(None), amount) if each.name == panel]
             same.append([
-                (blank(player.policy, found.environment, horizon=amount.horizon).setting, found.checkpoints)
+                (SimulationJob(player.policy, found.environment, horizon=amount.horizon, runs=1).blank.setting, found.checkpoints)
                 for player in found.players
             ])  # fmt: skip
         assert same[0] == same[1] == same[2]

@@ -26,9 +26,9 @@ from rankloop.report.reproduction import Report, reproduction
 from rankloop.report.scorecard import Judged, counted, counts, effect, judge
 from rankloop.report.settings import reached, running_times
 from rankloop.report.timings import comparisons, duration, projection
+from rankloop.runs import Run
 from rankloop.simulation import Result
 from rankloop.simulation.panels import Point, plot_panels, plot_study
-from rankloop.simulation.result import Run
 
 REAL = Source("the real <data> of MSLR", True)
 STAND_IN = Source("a stand-in | for Yahoo", False)

@@ -15,7 +15,7 @@ import processes
 import pytest
 
 import rankloop as rl
-from rankloop.simulation.result import Run
+from rankloop.runs import Run, Status
 from rankloop.storage import FORMAT_VERSION, read_archive, write_archive
 
 CYCLE = rl.PreferenceMatrix.cycle()
@@ -273,7 +273,27 @@ def test_results_are_handed_out_as_runs_finish() -> None:
     assert threads == {threading.current_thread()}
 
 
+class Recorder:
+    """Remembers what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[Status] = []
+
+    def show(self, status: Status) -> None:
+        self.told.append(status)
+
+    def note(self, text: str) -> None:
+        raise AssertionError(text)
+
+
 def test_progress_can_be_watched() -> None:
+    recorder = Recorder()
+    rl.simulate(rl.MergeDTS(20), CYCLE, horizon=30_000, runs=2, progress=recorder)
+    last = recorder.told[-1]
+    assert (last.title, last.doing, last.done, last.total) == ("MergeDTS on cycle", "running", 2, 2)
+
+
+def test_progress_as_a_function_still_works_and_warns() -> None:
     from contextlib import contextmanager
 
     seen: list[int] = []
@@ -284,13 +304,28 @@ def test_progress_can_be_watched() -> None:
         told.append((label, total))
         yield seen.append
 
-    rl.simulate(rl.MergeDTS(20), CYCLE, horizon=30_000, runs=2, progress=watch)
+    with pytest.warns(DeprecationWarning, match="give a watcher"):
+        rl.simulate(rl.MergeDTS(20), CYCLE, horizon=30_000, runs=2, progress=watch)
     assert told == [("MergeDTS on cycle", 60_000)]
     assert sum(seen) == 60_000, "what a settled policy spares counts as done"
 
 
+def test_several_policies_give_several_results() -> None:
+    policies = [rl.MergeDTS(3), rl.MergeRUCB(3)]
+    alone = [rl.simulate(policy, EASY, horizon=500, runs=3) for policy in policies]
+    together = rl.simulate(policies, EASY, horizon=500, runs=3)
+    for one, other in zip(alone, together, strict=True):
+        assert one.policy == other.policy
+        np.testing.assert_array_equal(one.regret, other.regret)
+    more = rl.simulate(policies, EASY, horizon=500, runs=4, resume=together)
+    assert [len(result.finished) for result in more] == [4, 4]
+    np.testing.assert_array_equal(more[1].seconds[:3], together[1].seconds)
+    with pytest.raises(ValueError, match="the list is empty"):
+        rl.simulate([], EASY, horizon=5)
+
+
 def test_nothing_is_printed_where_there_is_no_terminal(capfd: pytest.CaptureFixture[str], monkeypatch) -> None:
-    monkeypatch.setattr("rankloop.simulation.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("rankloop.runs.watcher.PATIENCE", 0.0)
     rl.simulate(rl.MergeDTS(20), CYCLE, horizon=10_000, runs=4)
     assert capfd.readouterr() == ("", "")
 

@@ -175,38 +175,30 @@ def demo(
     from rankloop import __version__
     from rankloop.cli.errors import refusing
     from rankloop.cli.folder import check_writable
-    from rankloop.cli.progress import Board
     from rankloop.cli.tables import print_results
     from rankloop.report import Section, page
+    from rankloop.runs import display
     from rankloop.simulation import simulate
-    from rankloop.simulation.simulate import blank
     from rankloop.storage import replacing
 
     check_writable(out)
     parts = [part for make in PARTS for part in make(n_steps, n_runs)]
     sections = []
-    with Board(sum(len(part.policies) for part in parts)) as board:
+    with display() as watcher:
         for part in parts:
-            results = []
-            for policy in part.policies:
-                steps = part.horizon or n_steps
-                setting: dict[str, Any] = {"horizon": steps, "seed": first_seed, "top": part.top}
-                setting["checkpoints"] = _checkpoints(part, steps)
-                expected = blank(policy, part.environment, **setting)
-                n_units = part.runs * len(expected.setting.get("queries", [""]))
-                board.start(f"{expected.policy} on {part.facts['problem']}", n_units)
-                result = simulate(
-                    policy,
-                    part.environment,
-                    **setting,
-                    runs=part.runs,
-                    progress=board.progress,
-                    after_run=board.ran,
-                )
-                if result.interrupted:
-                    raise KeyboardInterrupt
-                board.finish(result)
-                results.append(result)
+            steps = part.horizon or n_steps
+            results = simulate(
+                list(part.policies),
+                part.environment,
+                horizon=steps,
+                runs=part.runs,
+                seed=first_seed,
+                top=part.top,
+                checkpoints=_checkpoints(part, steps),
+                progress=watcher,
+            )
+            if any(result.interrupted for result in results):
+                raise KeyboardInterrupt
             facts = {**part.facts, f"{part.unit} a run": f"{steps:,}", "runs": f"{len(results[0].finished):,}"}
             lists = _lists(part, steps, first_seed) if part.horizon else {}
             sections.append(Section(part.title, part.text, results, facts, part.log, part.records, lists))
@@ -225,11 +217,6 @@ def demo(
 
 def _judge(out: Path, seed: int) -> None:
     """A small part of what `rankloop reproduce` does: the thesis' experiments run anew, and its claims judged."""
-    from importlib.util import find_spec
-
-    if find_spec("pyarrow") is None:
-        print("For the thesis' experiments and the verdicts on its claims: pip install 'rankloop[parquet]'")
-        return
     from rankloop.cli.reproduce import reproduce
 
     print(f"\nNow {len(IN_THE_REPORT)} of the thesis' experiments, at a small scale, and what they say of its claims:")

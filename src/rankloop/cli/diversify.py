@@ -126,7 +126,7 @@ def show_lists(
     from rankloop.cli.errors import refusing
     from rankloop.policies.features import FeaturePolicy, plot_coverage
     from rankloop.simulation import train
-    from rankloop.simulation.simulate import policy_name
+    from rankloop.simulation.setting import policy_name
     from rankloop.storage import replacing
 
     explained = {}

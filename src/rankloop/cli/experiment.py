@@ -11,10 +11,10 @@ import typer
 from rankloop.cli.errors import refusing
 from rankloop.cli.folder import Folder
 from rankloop.cli.options import Scale
-from rankloop.cli.progress import Board
 from rankloop.cli.tables import print_results
-from rankloop.simulation import Result, simulate
-from rankloop.simulation.simulate import blank
+from rankloop.runs import display
+from rankloop.simulation import simulate
+from rankloop.simulation.jobs import SimulationJob
 
 
 def compare(
@@ -41,39 +41,28 @@ def compare(
         "top": top,
     }
     with refusing():
-        wanted = [blank(player, environment, **setting) for player in players]
+        jobs = [SimulationJob(player, environment, runs=scale.runs, **setting) for player in players]
+    wanted = [job.blank for job in jobs]
     folder = Folder(out, problem)
     folder.check(wanted)
     folder.make()
-
-    def keep(so_far: Result) -> None:
-        board.ran(so_far)
-        folder.save(so_far)
-
-    interrupted = False
-    n_runs = scale.runs * (len(environment) if isinstance(environment, list) else 1)
-    with Board(len(players)) as board:
-        for player, expected in zip(players, wanted, strict=True):
-            board.start(expected.policy, n_runs)
-            try:
-                result = simulate(
-                    player,
-                    environment,
-                    **setting,
-                    runs=scale.runs,
-                    workers=scale.workers,
-                    progress=board.progress,
-                    resume=folder.saved(expected),
-                    after_run=keep,
-                )
-            except KeyboardInterrupt:
-                interrupted = True
-                break
-            folder.save(result, at_once=True)
-            interrupted = result.interrupted
-            if interrupted:
-                break
-            board.finish(result)
+    with display() as watcher:
+        try:
+            results = simulate(
+                list(players),
+                environment,
+                **setting,
+                runs=scale.runs,
+                workers=scale.workers,
+                progress=watcher,
+                resume=[folder.saved(expected) or expected for expected in wanted],
+                after_run=folder.save,
+            )
+        except KeyboardInterrupt:
+            results = []
+    for result in results:
+        folder.save(result, at_once=True)
+    interrupted = not results or any(result.interrupted for result in results)
     if interrupted:
         _stop(folder, title)
     table, drawn = folder.finish(pictures)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 from collections.abc import Sequence
@@ -130,15 +131,16 @@ def _run(
     seed: int,
 ) -> tuple[Sequence[Outcome], int]:
     """The outcomes as far as they came, and how many units an interrupt left undone."""
-    from rankloop.cli.watching import Watching
+    from rankloop.cli.watching import announce
     from rankloop.experiments.cluster import connect
     from rankloop.experiments.data import Data
-    from rankloop.experiments.runner import run_experiments
-    from rankloop.experiments.work import Interrupted
+    from rankloop.experiments.runner import Interrupted, run_experiments
+    from rankloop.runs import display
 
     with ExitStack() as stack, refusing():
         executor: Any = stack.enter_context(connect(cluster)) if cluster is not None else None
-        watching = stack.enter_context(Watching())
+        watcher = stack.enter_context(display())
+        number = itertools.count(1)
         try:
             outcomes = run_experiments(
                 chosen,
@@ -148,9 +150,9 @@ def _run(
                 seed=seed,
                 executor=executor,
                 workers=workers,
-                progress=watching,
+                progress=watcher,
                 players=players,
-                finished=watching.finished,
+                finished=lambda outcome: announce(watcher, next(number), len(chosen), outcome),
             )
         except Interrupted as interrupt:
             return [each for each in interrupt.outcomes if _begun(each)], interrupt.left

@@ -18,9 +18,9 @@ import numpy as np
 
 from rankloop.experiments.declare import Outcome, Panel
 from rankloop.experiments.statistics import LEAST, Floats, Sample
-from rankloop.experiments.watch import duration
+from rankloop.runs import Run
+from rankloop.runs.watcher import duration
 from rankloop.simulation import Result
-from rankloop.simulation.result import Run
 
 THESIS_STEPS = 10**8
 """For which times are given."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,22 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.runs import Run
 from rankloop.storage import read_archive, write_archive
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Run:
-    """One finished run: what was recorded at each checkpoint, and how it ended."""
-
-    records: Mapping[str, Floats]
-    best: int
-    failed: bool
-    seconds: float
 
 
 @dataclass
