@@ -10,17 +10,19 @@ import typer
 from typer.core import TyperGroup
 
 from rankloop import __version__
-from rankloop.cli import advise, bounds, clicks, live
+from rankloop.cli import advise, bounds, clicks, keys, live
 from rankloop.cli.demo import demo
 from rankloop.cli.diversify import diversify
 from rankloop.cli.drift import drift
 from rankloop.cli.duel import duel
-from rankloop.cli.errors import Refused, suggestion
+from rankloop.cli.errors import Refused
 from rankloop.cli.experiments import experiments
 from rankloop.cli.policies import policies
 from rankloop.cli.preferences import preferences
 from rankloop.cli.reproduce import reproduce
 from rankloop.cli.rerank import rerank
+from rankloop.cli.serve import serve
+from rankloop.wording import suggestion
 
 INTERRUPTED = 130
 """What a shell expects of a command that Ctrl-C has ended."""
@@ -60,7 +62,7 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The subcommand that was asked for."""
         if args and not args[0].startswith("-") and args[0] not in self.commands:
-            raise Refused(f"no command {args[0]!r}{suggestion(args[0], self.commands)}")
+            raise Refused(f"no command {args[0]!r}{suggestion(args[0], sorted(self.commands))}")
         return super().resolve_command(ctx, args)
 
 
@@ -93,9 +95,10 @@ def _rankloop(
     """Optimise ranking systems online, as bandits."""
 
 
-for command in (duel, rerank, drift, diversify, preferences, policies, experiments, reproduce, demo):
+for command in (duel, rerank, drift, diversify, preferences, policies, experiments, reproduce, demo, serve):
     app.command()(command)
 app.add_typer(clicks.app, name="clicks")
 app.add_typer(bounds.app, name="bounds")
 app.add_typer(advise.app, name="advise")
+live.app.add_typer(keys.app, name="keys")
 app.add_typer(live.app, name="live")

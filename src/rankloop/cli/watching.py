@@ -12,7 +12,7 @@ from rich.table import Table
 from rankloop.cli.tables import console
 from rankloop.report.scorecard import MARKS, Judged, by_chapter, chapter_title, counted, found_here
 from rankloop.report.settings import kind_and_text
-from rankloop.report.timings import duration
+from rankloop.wording import duration
 
 if TYPE_CHECKING:
     from rankloop.experiments import Outcome

@@ -4,39 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
+from rankloop.checks import check_whole
 from rankloop.click_models import ClickModel, QueryModel, query_models, read_query_models
 from rankloop.environments.cascade_model import CascadeModel
 from rankloop.environments.click_environment import ClickEnvironment
 from rankloop.environments.dependent_click_model import DependentClickModel
 from rankloop.environments.position_based_model import PositionBasedModel
-
-
-class ClickProblem(NamedTuple):
-    """One query to be re-ranked in simulation.
-
-    Attributes
-    ----------
-    query
-        Its name.
-    environment
-        Its users.
-    initial
-        The initial list R_0: production's order of the items.
-    items
-        The names of the items that the environment calls 0, 1, ...
-    """
-
-    query: str
-    environment: ClickEnvironment
-    initial: list[int]
-    items: list[str]
-
-    @property
-    def n_items(self) -> int:
-        """The number of items that can be shown."""
-        return self.environment.n_items
+from rankloop.environments.problems import ClickProblem
 
 
 def click_problems(
@@ -70,8 +45,7 @@ def click_problems(
         source = query_models([source])
     elif isinstance(source, str | Path):
         source = read_query_models(source)
-    if isinstance(n_items, bool) or not isinstance(n_items, int) or n_items < 1:
-        raise ValueError(f"n_items must be a whole number of at least 1, not {n_items!r}")
+    check_whole("n_items", n_items, 1)
     problems = []
     for entry in source:
         environment = _environment(entry, click_model, n_items)

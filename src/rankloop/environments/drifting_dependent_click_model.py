@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy.typing as npt
 
-from rankloop.environments.checks import Floats, check_probabilities
+from rankloop.environments.checks import check_probabilities
 from rankloop.environments.dependent_click_model import DependentClickModel
 from rankloop.environments.drifting import DriftingEnvironment
+from rankloop.kernels.arrays import Floats
 
 
 class DriftingDependentClickModel(DriftingEnvironment):
@@ -31,6 +32,8 @@ class DriftingDependentClickModel(DriftingEnvironment):
     >>> round(users.reward([0, 1], at=0), 3), round(users.reward([0, 1], at=1000), 3)
     (0.472, 0.412)
     """
+
+    offers = (*DriftingEnvironment.offers, "abandonment")
 
     def __init__(
         self,

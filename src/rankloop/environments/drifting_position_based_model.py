@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy.typing as npt
 
-from rankloop.environments.checks import Floats, check_probabilities
+from rankloop.environments.checks import check_probabilities
 from rankloop.environments.drifting import DriftingEnvironment
 from rankloop.environments.position_based_model import PositionBasedModel
+from rankloop.kernels.arrays import Floats
 
 
 class DriftingPositionBasedModel(DriftingEnvironment):
@@ -31,6 +32,8 @@ class DriftingPositionBasedModel(DriftingEnvironment):
     >>> users.reward([0, 1], at=0), users.reward([0, 1], at=1000)
     (0.6, 0.45)
     """
+
+    offers = (*DriftingEnvironment.offers, "examination")
 
     def __init__(
         self,

@@ -19,8 +19,8 @@ import numpy as np
 from rankloop.experiments.declare import Outcome, Panel
 from rankloop.experiments.statistics import LEAST, Floats, Sample
 from rankloop.runs import Run
-from rankloop.runs.watcher import duration
 from rankloop.simulation import Result
+from rankloop.wording import duration
 
 THESIS_STEPS = 10**8
 """For which times are given."""

@@ -20,7 +20,7 @@ from rankloop.live.impressions import Impressions
 from rankloop.live.journal import Journal
 from rankloop.live.loops import Loop, Loops
 from rankloop.live.pages import Pins, check_pinned
-from rankloop.live.settings import Settings, check_name, check_names, duration, one_of, read_config, shorten, size
+from rankloop.live.settings import Settings, check_name, check_names, duration, one_of, read_config, size
 from rankloop.live.showing import Showing
 from rankloop.live.shown import LiveDuel, Shown
 from rankloop.live.stores import Store, StoreError, open_store
@@ -29,6 +29,7 @@ from rankloop.live.upkeep import Upkeep, attend
 from rankloop.live.verify import Verification, Verifier
 from rankloop.live.warm import WarmLearners
 from rankloop.policies import SafetyReceipt
+from rankloop.wording import shorten
 
 
 class Live:
@@ -352,12 +353,7 @@ class Live:
         returns; an event that makes no sense gets "invalid: " and the reason, and does not keep the others back.
         """
         self._check_writable()
-        fates = []
-        for given in batch:
-            try:
-                fates.append(self._hearing.take_all(given))
-            except ValueError as error:
-                fates.append(f"invalid: {error}")
+        fates = self._hearing.take_many(batch)
         self._journal.commit(self._journal.seq)
         return fates
 
@@ -490,6 +486,48 @@ class Live:
         self._check_usable()
         self._journal.flush()
         return export(self._store, path, self._journal.durable, progress)
+
+    # -- for programs that serve others ---------------------------------------------------------------------------
+
+    @property
+    def last(self) -> int:
+        """Number of the last entry of the journal, which may not be durable yet."""
+        return self._journal.seq
+
+    @property
+    def durable(self) -> int:
+        """Number of the entry up to which the journal has been written for good."""
+        return self._journal.durable
+
+    def commit(self, upto: int) -> None:
+        """Return once the journal has been written for good up to this entry."""
+        self._check_writable()
+        self._journal.commit(upto)
+
+    def withdraw(self, impression: str) -> None:
+        """Say that a list will not be shown to anybody: nothing is learned from it."""
+        self._check_writable()
+        found, _, _ = self._hearing.find(impression)
+        if found is not None:
+            self._impressions.withdraw(found)
+
+    def loop_of(self, impression: str) -> str | None:
+        """The name of the loop that an impression belongs to; None if it is none of this store's."""
+        self._check_usable()
+        try:
+            loop = self._impressions.loop_of(self._signer.read(impression).learner)
+        except (Unknown, Foreign):
+            return None
+        return None if loop is None else loop.name
+
+    def settings(self, loop: str) -> Settings:
+        """What a loop was told."""
+        return self._loops.named(loop).settings
+
+    @property
+    def store(self) -> Store:
+        """Where the journal is kept."""
+        return self._store
 
     # -- looking after itself ------------------------------------------------------------------------------------
 

@@ -149,7 +149,9 @@ class Loops:
 
     def totals(self, number: int) -> bytes:
         """The counts of a loop, or of what belongs to none, as bytes."""
-        return pack_json(self.strange if number == 0 else self.by_number[number].counts)
+        counts = self.strange if number == 0 else self.by_number[number].counts
+        # As pack_json would, a good deal faster: every commit writes them.
+        return ("{" + ",".join([f'"{name}":{n}' for name, n in counts.items()]) + "}").encode()
 
     def take_totals(self, number: int, counts: bytes) -> None:
         """Take over counts as they were written."""

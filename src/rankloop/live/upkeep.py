@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
+import time
 import weakref
 import zlib
 from typing import Any, Protocol
@@ -26,6 +27,8 @@ CHECKPOINT_EVERY = 20_000
 TRIM_EVERY = 3_600_000
 """Milliseconds between two looks for entries that are too old to keep."""
 CLOSED_AT_ONCE = 1_000
+BROUGHT_BACK_AT_ONCE = 100
+"""Learners that are brought up to date between two looks, after a crash."""
 
 
 class Upkeep:
@@ -45,6 +48,7 @@ class Upkeep:
         self._journal, self._loops, self._learners, self._impressions = journal, loops, learners, impressions
         self._store, self._keep = journal.store, keep
         self._checkpoint = journal.header.checkpoint
+        self._checkpointed_at = time.monotonic()
         self._looked_at = 0
 
     def begin(self, *, read_only: bool) -> None:
@@ -84,7 +88,9 @@ class Upkeep:
         self._impressions.load_some()
         self._impressions.close_due(CLOSED_AT_ONCE)
         self._learners.pack_away()
-        if self._journal.durable - self._checkpoint > CHECKPOINT_EVERY:
+        if self._journal.durable - self._checkpoint > CHECKPOINT_EVERY and self._learners.bring_back(
+            BROUGHT_BACK_AT_ONCE
+        ):
             self.checkpoint()
         if self._keep is not None and self._journal.now() - self._looked_at > TRIM_EVERY:
             self._looked_at = self._journal.now()
@@ -123,7 +129,9 @@ class Upkeep:
         """Write all learners that have changed, so that a later start need not replay what happened until now."""
         self._journal.flush()
         upto = self._journal.durable
-        whole = self._learners.write_all(with_tail=clean)
+        if clean:
+            self._learners.bring_back()
+        whole = self._learners.write_all()
         with self._journal.writing:
             self._journal.flush()
             with self._journal.lock:
@@ -135,7 +143,12 @@ class Upkeep:
                 upto = min(upto, self._checkpoint)
             marks: dict[str, Any] = {"clean": True} if clean else {}
             self._journal.flush(counted, checkpoint=upto, cursor=self._impressions.cursor, **marks)
-            self._checkpoint = upto
+            self._checkpoint, self._checkpointed_at = upto, time.monotonic()
+
+    @property
+    def since_checkpoint(self) -> tuple[int, float]:
+        """Entries and seconds since the last checkpoint, or since the beginning."""
+        return self._journal.durable - self._checkpoint, time.monotonic() - self._checkpointed_at
 
 
 class Attended(Protocol):

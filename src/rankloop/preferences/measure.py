@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_seed, check_whole
 from rankloop.click_models.users import User
 from rankloop.datasets import Rankers, Rankings
 from rankloop.interleaving import Interleaver, Lists, Probabilistic
@@ -130,10 +131,10 @@ def measure_preferences(
             "ties can be redrawn only where credit is expected over teams: with the interleaver probabilistic and the "
             f"estimator marginal or binary, not with {interleaver.name} and {estimator}"
         )
-    _whole("comparisons", comparisons, 2)
-    _whole("length", length, 1)
-    _whole("seed", seed, 0)
-    workers = None if workers is None else _whole("workers", workers, 1)
+    check_whole("comparisons", comparisons, 2)
+    check_whole("length", length, 1)
+    check_seed(seed)
+    workers = None if workers is None else check_whole("workers", workers, 1)
     measurement = Measurement(
         rankers.rankings(seed, ties),
         data.labels.astype(np.int64),
@@ -291,9 +292,3 @@ def _setting(measurement: Measurement, rankers: Rankers, ties: str) -> dict[str,
         "ties": ties,
         "seed": measurement.seed,
     }
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
-    return int(value)

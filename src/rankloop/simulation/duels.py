@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import is_index
 from rankloop.environments import PreferenceMatrix
 from rankloop.kernels import stream
 from rankloop.policies import DuelingPolicy
 from rankloop.policies.base import shuffled
-from rankloop.policies.checks import is_index
 from rankloop.runs import Advance, Run
 from rankloop.simulation.loop import answer_duel, run_duels
 from rankloop.simulation.simulation import Simulation, Slices

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_seed, check_whole
 from rankloop.environments import HybridCascade, PreferenceMatrix
 from rankloop.policies import ClickPolicy, Policy
 from rankloop.simulation.result import Result
@@ -26,7 +27,7 @@ def blank_result(
     simulations: Sequence[Simulation], horizon: int, seed: int, checkpoints: int | Iterable[int] | None
 ) -> Result:
     """The result of a simulation before its first run."""
-    horizon = whole("horizon", horizon, 1)
+    horizon = check_whole("horizon", horizon, 1, floats=True)
     if horizon > LONGEST_HORIZON:
         raise ValueError(f"horizon must be at most {LONGEST_HORIZON:.0e}, not {horizon}")
     first = simulations[0]
@@ -37,7 +38,7 @@ def blank_result(
         "environment": f"{len(simulations)} {_kind(first)}" if many else first.environment.name,
         "problem": digest(simulations),
         "horizon": horizon,
-        "seed": whole("seed", seed, 0),
+        "seed": check_seed(seed),
     }
     if isinstance(first.environment, PreferenceMatrix):
         setting["winners"] = first.environment.winners
@@ -108,23 +109,15 @@ def _parameters(policy: Any) -> Any:
     return json.loads(json.dumps(policy.parameters, default=plain))
 
 
-def whole(name: str, value: Any, least: int) -> int:
-    """A whole number of at least `least`; 1e6 counts as one."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not (whole or (isinstance(value, float | np.floating) and float(value).is_integer())) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
-    return int(value)
-
-
 def _steps(given: float | Iterable[int] | None, horizon: int) -> npt.NDArray[np.int64]:
     if given is None or isinstance(given, int | float | np.integer | np.floating):
-        number = DEFAULT_CHECKPOINTS if given is None else whole("checkpoints", given, 1)
+        number = DEFAULT_CHECKPOINTS if given is None else check_whole("checkpoints", given, 1, floats=True)
         spread = np.geomspace(1, horizon, number).round().astype(np.int64)
         spread[-1] = horizon  # a float is too coarse for the longest
         return np.unique(spread)
     if not isinstance(given, Iterable):
         raise ValueError(f"checkpoints must be a number of them or the steps themselves, not {given!r}")
-    steps = np.array(sorted({whole("checkpoint", step, 1) for step in given}), np.int64)
+    steps = np.array(sorted({check_whole("checkpoint", step, 1, floats=True) for step in given}), np.int64)
     if not len(steps) or steps[-1] > horizon:
         raise ValueError(f"checkpoints must lie between 1 and the horizon {horizon}, not be {steps.tolist()}")
     return steps

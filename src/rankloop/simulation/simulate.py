@@ -10,10 +10,10 @@ from typing import Any, Required, TypedDict, Unpack, cast, overload
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_whole
 from rankloop.runs import Bar, Job, Runner, Silent, Status, Watcher
 from rankloop.simulation.jobs import SimulationJob
 from rankloop.simulation.result import Result
-from rankloop.simulation.setting import whole
 
 
 class Options(TypedDict, total=False):
@@ -107,8 +107,8 @@ def simulate(
     """
     several = isinstance(policy, list | tuple)
     earlier = [resume] if resume is None or isinstance(resume, Result) else list(resume)
-    runs = whole("runs", runs, 1)
-    workers = None if workers is None else whole("workers", workers, 1)
+    runs = check_whole("runs", runs, 1, floats=True)
+    workers = None if workers is None else check_whole("workers", workers, 1, floats=True)
     given: dict[str, Any] = {"seed": seed, "checkpoints": checkpoints, "top": top, "initial": initial}
     jobs = [SimulationJob(each, environment, horizon=horizon, runs=runs, **given) for each in _listed(policy)]
     results: dict[str, Result] = {}
