@@ -13,6 +13,7 @@ from rankloop.cli.folder import Folder
 from rankloop.cli.options import Scale
 from rankloop.cli.progress import Board
 from rankloop.cli.tables import print_results
+from rankloop.extras import PLOTS, how_to_install
 from rankloop.simulation import Result, simulate
 from rankloop.simulation.simulate import blank
 
@@ -79,7 +80,10 @@ def compare(
     table, drawn = folder.finish(pictures)
     print_results(folder.results.values(), title)
     print(f"Table: {table}")
-    print(f"Plot{'s' * (len(drawn) > 1)}: {' ' * (len(drawn) == 1)}{', '.join(map(str, drawn))}")
+    if drawn:
+        print(f"Plot{'s' * (len(drawn) > 1)}: {' ' * (len(drawn) == 1)}{', '.join(map(str, drawn))}")
+    else:
+        print(f"Plot:  none, since {how_to_install('plots', PLOTS)}")
     print(f"Runs:  {', '.join(str(out / name) for name in folder.results)}")
 
 
