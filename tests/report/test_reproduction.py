@@ -148,7 +148,7 @@ def test_comparisons_are_folded_below_their_claim(report: Report) -> None:
 def test_the_page_says_what_decided_claims_rest_on_and_which_were_changed(report: Report) -> None:
     for text in (words_of_page(report.page), words_of_markdown(report.markdown)):
         assert "2 of 3 claims are decided." in text
-        assert "Needs: a day of 24 hours" in text
+        assert "? needs a day of 24 hours" in text
         assert "It was <two> before." in text
     stand_in = Finding("holds", 1.0, 0.1, "x", (COMPARED[1]._replace(decides=True),))
     made = reproduction(OUTCOMES, [claim("s", "large", stand_in)], cores=2)

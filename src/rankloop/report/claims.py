@@ -39,7 +39,7 @@ def claims_table(judged: Sequence[Judged], *, linked: bool) -> Table:
 
 def folded_claims(judged: Sequence[Judged], *, unfolded: bool) -> str:
     """The claims of a chapter, to be opened by their counts."""
-    return folded(f"{len(judged)} claims: {counted(judged)}", claims_table(judged, linked=True), unfolded=unfolded)
+    return folded(f"{len(judged)} claim{'s' * (len(judged) != 1)}: {counted(judged)}", claims_table(judged, linked=True), unfolded=unfolded)
 
 
 def folded_comparisons(judged: Sequence[Judged]) -> list[str]:

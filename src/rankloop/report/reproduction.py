@@ -137,7 +137,7 @@ def _scorecard(outcomes: Sequence[Outcome], judged: Sequence[Judged]) -> list[ob
     changed = [(each.claim.name, each.claim.changed) for each in judged if each.claim.changed]
     if changed:
         title = "Claims that were changed, or added, after results had been seen"
-        parts.append(folded(f"{len(changed)} claims were changed or added", items(title, changed)))
+        parts.append(folded(f"{title}: {len(changed)}", items("What was changed, and why", changed)))
     return parts
 
 

@@ -106,7 +106,7 @@ def effect(finding: Finding) -> str:
 
 
 def said(verdict: Verdict, needs: str = "") -> str:
-    """The verdict in short, and for what is undecided the first thing that would decide it.
+    """The verdict in short, and for what is undecided what would decide it: steps, or else what is named first.
 
     >>> said("holds"), said("undecided", "step 1,000,000 of MergeDTS in Cycle (about 3 s on one core)")
     ('✓ holds', '? needs 1,000,000 steps')
@@ -116,9 +116,9 @@ def said(verdict: Verdict, needs: str = "") -> str:
     mark = MARKS[verdict]
     if verdict != "undecided" or not needs:
         return f"{mark} {verdict}"
-    first = re.split(r"[;:(]", needs)[0].strip()
-    if step := re.match(r"step ([\d,]+)", first):
+    if step := re.search(r"\bstep ([\d,]+)", needs):
         return f"{mark} needs {step[1]} steps"
+    first = re.split(r"[;:(]", needs)[0].strip()
     if first.startswith("an effect"):
         return f"{mark} too near its bound"
     return f"{mark} needs {first.removeprefix('about ').removeprefix('the ')}"
@@ -127,5 +127,4 @@ def said(verdict: Verdict, needs: str = "") -> str:
 def found_here(finding: Finding) -> str:
     """What the test found, with the effect where the text does not tell it."""
     told = effect(finding)
-    text = finding.text if told == "–" or told in finding.text else f"{finding.text} (effect {told})"
-    return f"{text}. Needs: {finding.waits}" if finding.waits else text
+    return finding.text if told == "–" or told in finding.text else f"{finding.text} (effect {told})"
