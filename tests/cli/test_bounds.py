@@ -146,10 +146,10 @@ def test_examples_in_the_help_run(group: str) -> None:
         ((*DRIFT, "--breakpoints", "0"), "--breakpoints must be a whole number of at least 1, not 0"),
         ((*DRIFT, "--attraction", "0.1"), "gap must be more than 0 and at most 0.1, not be 0.2"),
         ((*HYBRID, "--largest-attraction", "2"), "largest_attraction must be more than 0 and at most 1, not be 2.0"),
-        ((*RANKERS, "--traffic", "0"), "traffic must lie between 0 and inf, not be 0.0"),
+        ((*RANKERS, "--traffic", "0"), "traffic must be a positive number, not 0.0"),
         ((*RERANK, "--gap", "0.6"), "gap must be more than 0 and at most 0.5, not be 0.6"),
         ((*FOLLOW, "--positions", "10"), "n_positions must be less than the 10 items, not 10"),
-        ((*DIVERSIFY, "--looks", "11"), "looks must be a number from 1 to the 10 positions, not 11.0"),
+        ((*DIVERSIFY, "--looks", "11"), "looks must be a number from 1 to 10, not 11.0"),
         (("bounds", "regret"), "No such command 'regret'"),
     ],
 )

@@ -27,10 +27,11 @@ from rankloop.report.markdown import Cell, Table, plain
 from rankloop.report.page import as_html
 from rankloop.report.reproduction import Report, reproduction
 from rankloop.report.scorecard import Judged, counted, counts, effect, judge, said
-from rankloop.report.timings import comparisons, duration, projection
+from rankloop.report.timings import comparisons, projection
 from rankloop.simulation import Result
 from rankloop.simulation.panels import Point, plot_panels, plot_study
 from rankloop.simulation.result import Run
+from rankloop.wording import duration
 
 REAL = Source("the real <data> of MSLR", True)
 STAND_IN = Source("a stand-in | for Yahoo", False)
@@ -160,7 +161,7 @@ def test_the_page_and_the_markdown_say_the_same(report: Report) -> None:
     said = ["half the |regret|", "thrice it", "0.512 ± 0.021", "Claim *one* is < true.", "section 2.5, figure 1"]
     said += ["the real <data> of MSLR", "a stand-in | for Yahoo", "The title & of safety", "Made by a test."]
     said += [
-        "1.2 min",
+        "1 min 15 s",
         "alpha=0.2621",
         "bound 123,456",
         "paper scale on 2 cores",
@@ -242,7 +243,7 @@ def test_running_times_stand_beside_those_of_the_thesis() -> None:
     assert found["Yahoo-Navigational", "Self-Sparring"].thesis == pytest.approx(0.90 * 86_400)
     assert found["Yahoo-Navigational", "Self-Sparring"].ours == pytest.approx(200.0)
     [table] = running_times(timed)
-    assert "3.3 min" in str(table)
+    assert "3 min 20 s" in str(table)
     assert "thesis 22 h, 389×" in str(table)
     assert running_times(replace(timed, experiment=outcome().experiment)) == []
     assert duration(found["Yahoo-Navigational", "Self-Sparring"].thesis) == "22 h"

@@ -15,12 +15,13 @@ from rankloop.cli.demo import demo
 from rankloop.cli.diversify import diversify
 from rankloop.cli.drift import drift
 from rankloop.cli.duel import duel
-from rankloop.cli.errors import Refused, suggestion
+from rankloop.cli.errors import Refused
 from rankloop.cli.experiments import experiments
 from rankloop.cli.policies import policies
 from rankloop.cli.preferences import preferences
 from rankloop.cli.reproduce import reproduce
 from rankloop.cli.rerank import rerank
+from rankloop.wording import suggestion
 
 INTERRUPTED = 130
 """What a shell expects of a command that Ctrl-C has ended."""
@@ -60,7 +61,7 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The subcommand that was asked for."""
         if args and not args[0].startswith("-") and args[0] not in self.commands:
-            raise Refused(f"no command {args[0]!r}{suggestion(args[0], self.commands)}")
+            raise Refused(f"no command {args[0]!r}{suggestion(args[0], sorted(self.commands))}")
         return super().resolve_command(ctx, args)
 
 

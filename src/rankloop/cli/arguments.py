@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
+import re
 from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankloop.cli.errors import Refused, refusing, suggestion
+from rankloop.cli.errors import Refused, refusing
+from rankloop.wording import nearest, suggestion
 
 if TYPE_CHECKING:
     from rankloop.environments import PreferenceMatrix
@@ -23,31 +27,53 @@ INSTEAD_OF_HORIZON = ("delta", "gamma", "window")
 FEATURES = {"relevance", "topics", "features"}
 """Parameters of policies that rank by features."""
 
+THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
+MOST_DIGITS = 100
+"""Of a whole number, a seed for example."""
+
 MOST_RANKERS = 5000
 """A matrix of more takes gigabytes in each run."""
 
 
-def whole(option: str, text: str, least: int) -> int:
-    """A whole number, 1e7 and 10_000 included."""
+def whole(option: str, text: str, least: int, most: int | None = None) -> int:
+    """A whole number as people write it.
+
+    >>> whole("--horizon", "1e6", 1), whole("--horizon", "1_000_000", 1), whole("--horizon", "1,000,000", 1)
+    (1000000, 1000000, 1000000)
+    """
     try:
-        value = float(text)
-        exact = int(text) if text.strip().lstrip("+-").replace("_", "").isdigit() else int(value)
-    except (ValueError, OverflowError):
+        value = Decimal(_plain(text))
+        if not value.is_finite() or value.adjusted() > MOST_DIGITS:
+            raise InvalidOperation
+    except InvalidOperation:
         raise Refused(f"{option} must be a whole number such as 1000 or 1e6, not {text!r}") from None
-    if exact != value or exact < least:
-        raise Refused(f"{option} must be a whole number of at least {least}, not {text}")
-    return exact
+    if value != int(value) or value < least or (most is not None and value > most):
+        wanted = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise Refused(f"{option} must be a whole number {wanted}, not {text}")
+    return int(value)
 
 
-def share(option: str, text: str) -> float:
-    """A number from 0 to 1."""
+def number(option: str, text: str, least: float = -math.inf, most: float = math.inf) -> float:
+    """A number as people write it, within bounds.
+
+    >>> number("--traffic", "1e5"), number("--traffic", "100,000"), number("--gap", ".05", 0, 1)
+    (100000.0, 100000.0, 0.05)
+    """
+    wanted = (
+        "" if math.isinf(least) else f" of at least {least:g}" if math.isinf(most) else f" from {least:g} to {most:g}"
+    )
     try:
-        value = float(text)
+        value = float(_plain(text))
     except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise Refused(f"{option} must be a number from 0 to 1, not {text!r}")
+        value = math.nan
+    if not math.isfinite(value) or not least <= value <= most:
+        raise Refused(f"{option} must be a number{wanted}, not {text!r}")
     return value
+
+
+def _plain(text: str) -> str:
+    """The text of a number without the commas of thousands; others are left for it to be refused."""
+    return text.replace(",", "") if THOUSANDS.fullmatch(text.strip()) else text
 
 
 def dueling_policies() -> dict[str, Callable[..., DuelingPolicy]]:
@@ -258,14 +284,14 @@ def _no_matrix(text: str, builtin: list[str]) -> str:
     path = Path(text)
     if path.suffix or len(path.parts) > 1:
         return no_file(text)
-    near = suggestion(text, builtin)
-    name = f"no matrix {text!r}"
-    return f"{name}{near}" if "did you mean" in near else f"{name}: give a file, or cycle, cycle2 or features:136"
+    near = nearest(text, builtin)
+    advice = f"did you mean {near}?" if near else "give a file, or cycle, cycle2 or features:136"
+    return f"no matrix {text!r}: {advice}"
 
 
 def no_file(text: str) -> str:
     """That a file is missing, and which one may be meant."""
     path = Path(text)
     beside = [other.name for other in path.parent.iterdir() if other.is_file()] if path.parent.is_dir() else []
-    near = suggestion(path.name, beside)
-    return f"no file {text}{near if 'did you mean' in near else ''}"
+    near = nearest(path.name, beside)
+    return f"there is no file {text}" + (f": did you mean {near}?" if near else "")

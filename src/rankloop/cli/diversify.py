@@ -68,13 +68,13 @@ def diversify(
     """
     scale = Scale.read(horizon, runs, seed, checkpoints, workers)
 
-    from rankloop.cli.arguments import make_feature_policies, share, whole
+    from rankloop.cli.arguments import make_feature_policies, number, whole
     from rankloop.cli.drift import evenly
     from rankloop.cli.errors import refusing
     from rankloop.cli.experiment import compare
     from rankloop.environments import hybrid_problems
 
-    wanted = share("--lambda", trade_off)
+    wanted = number("--lambda", trade_off, 0, 1)
     n_positions, n_users = whole("--positions", positions, 1), whole("--users", users, 1)
     ratings = read_data(data)
     n_topics = whole("--topics", topics, 1)

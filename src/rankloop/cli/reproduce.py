@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankloop.cli.arguments import whole
-from rankloop.cli.errors import Refused, refusing, suggestion
+from rankloop.cli.errors import Refused, refusing
+from rankloop.wording import suggestion
 
 if TYPE_CHECKING:
     from rankloop.experiments import Amount, Experiment, Outcome

@@ -14,10 +14,9 @@ from rich.table import Table
 
 from rankloop.cli.tables import console
 from rankloop.experiments.watch import HEARTBEAT, Lines, Status, Watcher
-from rankloop.experiments.watch import duration as time_left
 from rankloop.report.experiment_tables import kind_and_text
 from rankloop.report.scorecard import Judged, by_chapter, chapter_title, counted, found_here, said
-from rankloop.report.timings import duration
+from rankloop.wording import duration
 
 if TYPE_CHECKING:
     from rankloop.experiments import Outcome
@@ -59,7 +58,7 @@ class Watching:
                 self._lines.show(status)
             return
         running = status.doing == "running"
-        notes = [f"{time_left(status.seconds_left)} left"] if status.seconds_left is not None else []
+        notes = [f"{duration(status.seconds_left)} left"] if status.seconds_left is not None else []
         notes += [f"[red]{status.failures:,} failed[/]"] if status.failures else []
         place = f"[dim]{status.number}/{status.experiments}[/] {escape(status.experiment)}"
         self._bars.update(

@@ -8,13 +8,11 @@ last one was at position i.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.click_models.sessions import Floats
-from rankloop.kernels import entry
+from rankloop.click_models.sessions import Codes
+from rankloop.kernels import Clicks, Floats, entry
 
 
 def marginals(attraction: Floats, examination: Floats) -> Floats:
@@ -31,7 +29,7 @@ def marginals(attraction: Floats, examination: Floats) -> Floats:
     return clicked
 
 
-def conditionals(attraction: Floats, examination: Floats, clicks: npt.NDArray[np.uint8]) -> Floats:
+def conditionals(attraction: Floats, examination: Floats, clicks: Clicks) -> Floats:
     """The probability of a click at each position, given the clicks above it."""
     clicked = np.empty_like(attraction)
     last = np.zeros(len(attraction), np.int64)
@@ -41,7 +39,7 @@ def conditionals(attraction: Floats, examination: Floats, clicks: npt.NDArray[np
     return clicked
 
 
-def draw(attraction: Floats, examination: Floats, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+def draw(attraction: Floats, examination: Floats, rng: np.random.Generator) -> Clicks:
     """Clicks of one user on each list."""
     clicks = np.zeros(attraction.shape, np.uint8)
     last = np.zeros(len(attraction), np.int64)
@@ -52,8 +50,8 @@ def draw(attraction: Floats, examination: Floats, rng: np.random.Generator) -> n
 
 
 @entry
-def expect(lists: Any, of_list: Any, clicks: Any, weight: Any, place_of: Any, attraction: Any, examination: Any,
-           attracted: Any, seen: Any, examined: Any, shown: Any) -> float:  # fmt: skip
+def expect(lists: Codes, of_list: Codes, clicks: Clicks, weight: Floats, place_of: Codes, attraction: Floats,
+           examination: Floats, attracted: Floats, seen: Floats, examined: Floats, shown: Floats) -> float:  # fmt: skip
     """One E-step, exact: expected counts given the clicks, added to the last four arguments.
 
     `examination[place_of[k, j]]` is the probability of examining position k with the last click at j - 1. An item

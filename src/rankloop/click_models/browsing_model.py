@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from rankloop.click_models import browsing, chain
 from rankloop.click_models.base import ClickModel
 from rankloop.click_models.estimation import Settings, maximise, penalty, smoothed, typical_mean
-from rankloop.click_models.sessions import Codes, Floats, Sessions
+from rankloop.click_models.sessions import Codes, Sessions
+from rankloop.kernels import Clicks, Floats
 
 
 class BrowsingModel(ClickModel):
@@ -23,10 +23,10 @@ class BrowsingModel(ClickModel):
     def _marginals(self, lists: Codes) -> Floats:
         return browsing.marginals(self.attraction[lists], self._examination(lists.shape[1]))
 
-    def _conditionals(self, lists: Codes, clicks: npt.NDArray[np.uint8]) -> Floats:
+    def _conditionals(self, lists: Codes, clicks: Clicks) -> Floats:
         return browsing.conditionals(self.attraction[lists], self._examination(lists.shape[1]), clicks)
 
-    def _draw(self, lists: Codes, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+    def _draw(self, lists: Codes, rng: np.random.Generator) -> Clicks:
         return browsing.draw(self.attraction[lists], self._examination(lists.shape[1]), rng)
 
 

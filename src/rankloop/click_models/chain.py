@@ -7,13 +7,11 @@ position with one probability, after a skip with another; nothing below the end 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.click_models.sessions import Floats, Sessions
-from rankloop.kernels import entry
+from rankloop.click_models.sessions import Codes, Sessions
+from rankloop.kernels import Clicks, Floats, entry
 
 
 def marginals(attraction: Floats, after_click: Floats, after_skip: Floats) -> Floats:
@@ -27,7 +25,7 @@ def marginals(attraction: Floats, after_click: Floats, after_skip: Floats) -> Fl
     return clicked
 
 
-def conditionals(attraction: Floats, after_click: Floats, after_skip: Floats, clicks: npt.NDArray[np.uint8]) -> Floats:
+def conditionals(attraction: Floats, after_click: Floats, after_skip: Floats, clicks: Clicks) -> Floats:
     """The probability of a click at each position, given the clicks above it."""
     clicked = np.empty_like(attraction)
     examined = np.ones(len(attraction))
@@ -40,9 +38,7 @@ def conditionals(attraction: Floats, after_click: Floats, after_skip: Floats, cl
     return clicked
 
 
-def draw(
-    attraction: Floats, after_click: Floats, after_skip: Floats, rng: np.random.Generator
-) -> npt.NDArray[np.uint8]:
+def draw(attraction: Floats, after_click: Floats, after_skip: Floats, rng: np.random.Generator) -> Clicks:
     """Clicks of one user on each list."""
     clicks = np.zeros(attraction.shape, np.uint8)
     examined = np.ones(len(attraction), bool)
@@ -80,8 +76,9 @@ def counts_to_last_click(sessions: Sessions, n_pairs: int) -> tuple[Floats, Floa
 
 
 @entry
-def expect(lists: Any, of_list: Any, clicks: Any, weight: Any, leaving_of: Any, attraction: Any, leaving: Any,
-           going_on: float, attracted: Any, seen: Any, left: Any, could_leave: Any, went_on: Any) -> float:  # fmt: skip
+def expect(lists: Codes, of_list: Codes, clicks: Clicks, weight: Floats, leaving_of: Codes, attraction: Floats,
+           leaving: Floats, going_on: float, attracted: Floats, seen: Floats, left: Floats, could_leave: Floats,
+           went_on: Floats) -> float:  # fmt: skip
     """One E-step, exact: expected counts given the clicks, added to the last five arguments.
 
     `leaving[leaving_of[list, k]]` is the probability to leave satisfied after a click at k, `going_on` that of going

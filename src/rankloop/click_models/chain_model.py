@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rankloop.click_models import chain
 from rankloop.click_models.base import ClickModel
 from rankloop.click_models.estimation import SMALLEST, Settings, maximise, penalty, smoothed, typical_mean
-from rankloop.click_models.sessions import Codes, Floats, Sessions
+from rankloop.click_models.sessions import Codes, Sessions
+from rankloop.kernels import Clicks, Floats
 
 
 class ChainModel(ClickModel):
@@ -27,10 +27,10 @@ class ChainModel(ClickModel):
     def _marginals(self, lists: Codes) -> Floats:
         return chain.marginals(*self._rates(lists))
 
-    def _conditionals(self, lists: Codes, clicks: npt.NDArray[np.uint8]) -> Floats:
+    def _conditionals(self, lists: Codes, clicks: Clicks) -> Floats:
         return chain.conditionals(*self._rates(lists), clicks)
 
-    def _draw(self, lists: Codes, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+    def _draw(self, lists: Codes, rng: np.random.Generator) -> Clicks:
         return chain.draw(*self._rates(lists), rng)
 
 

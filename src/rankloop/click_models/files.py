@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rankloop.checks import check_whole
 from rankloop.click_models.base import ClickModel
 from rankloop.click_models.pairs import Pairs
-from rankloop.click_models.sessions import Floats
+from rankloop.kernels import Floats
 from rankloop.storage import replacing
 
 KIND = "click models"
@@ -173,12 +174,8 @@ def _entry(entry: Any, where: str) -> QueryModel:
     items = entry.get("items", [str(i) for i in range(max(sizes))])
     if not isinstance(items, list) or len(set(map(str, items))) < len(items) or sizes != {len(items)}:
         raise ValueError(f"{where}: items must be distinct, with one value each in every model")
-    length = entry.get("list_length", len(items))
-    if isinstance(length, bool) or not isinstance(length, int) or not 1 <= length <= len(items):
-        raise ValueError(f"{where}: list_length must lie between 1 and {len(items)}, not be {length!r}")
-    sessions = entry.get("sessions", 0)
-    if isinstance(sessions, bool) or not isinstance(sessions, int) or sessions < 0:
-        raise ValueError(f"{where}: sessions must be a number of at least 0, not {sessions!r}")
+    length = check_whole(f"{where}: list_length", entry.get("list_length", len(items)), 1, len(items))
+    sessions = check_whole(f"{where}: sessions", entry.get("sessions", 0), 0)
     return QueryModel(str(entry["query"]), [str(item) for item in items], length, sessions, parameters)
 
 

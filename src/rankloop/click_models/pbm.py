@@ -8,7 +8,8 @@ import numpy as np
 
 from rankloop.click_models.browsing_model import BrowsingModel, fit_browsing
 from rankloop.click_models.estimation import Settings
-from rankloop.click_models.sessions import Floats, Sessions
+from rankloop.click_models.sessions import Sessions
+from rankloop.kernels import Floats
 
 
 class PBM(BrowsingModel):

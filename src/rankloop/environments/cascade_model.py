@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rankloop.click_models.draws import draw_cascade
-from rankloop.environments.checks import Floats
 from rankloop.environments.click_environment import ClickEnvironment
-from rankloop.kernels import gains, regret, respond, step
+from rankloop.kernels import Clicks, Floats, Items, Stream, gains, regret, respond, step
 
 
 class CascadeState(NamedTuple):
@@ -20,12 +19,12 @@ class CascadeState(NamedTuple):
 
 
 @step(respond, CascadeState)
-def _respond(environment: Any, rng: Any, items: Any, feedback: Any) -> None:
+def _respond(environment: CascadeState, rng: Stream, items: Items, feedback: Clicks) -> None:
     draw_cascade(rng, environment.attraction, items, feedback)
 
 
 @step(regret, CascadeState)
-def _regret(environment: Any, items: Any) -> Any:
+def _regret(environment: CascadeState, items: Items) -> float:
     n = min(len(items), environment.top)
     unclicked = 1.0
     for k in range(n):
@@ -34,7 +33,7 @@ def _regret(environment: Any, items: Any) -> Any:
 
 
 @step(gains, CascadeState)
-def _gains(environment: Any) -> Any:
+def _gains(environment: CascadeState) -> Floats:
     return environment.attraction
 
 

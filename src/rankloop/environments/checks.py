@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from rankloop.kernels import Floats, Ints
 
 SLACK = 1e-9
 """By how much a number may miss its bounds through rounding."""
@@ -62,7 +61,7 @@ def check_features(
     return values
 
 
-def check_list(ranking: Any, n_items: int, n_positions: int | None = None) -> npt.NDArray[np.int64]:
+def check_list(ranking: Any, n_items: int, n_positions: int | None = None) -> Ints:
     """A list of distinct items, no longer than the positions that the model knows."""
     items = list(ranking) if isinstance(ranking, Sequence | np.ndarray) else None
     if items is None or not all(isinstance(i, int | np.integer) and not isinstance(i, bool | np.bool_) for i in items):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from rankloop.checks import check_whole
 from rankloop.click_models import ClickModel, QueryModel, query_models, read_query_models
 from rankloop.environments.cascade_model import CascadeModel
 from rankloop.environments.click_environment import ClickEnvironment
@@ -70,8 +71,7 @@ def click_problems(
         source = query_models([source])
     elif isinstance(source, str | Path):
         source = read_query_models(source)
-    if isinstance(n_items, bool) or not isinstance(n_items, int) or n_items < 1:
-        raise ValueError(f"n_items must be a whole number of at least 1, not {n_items!r}")
+    check_whole("n_items", n_items, 1)
     problems = []
     for entry in source:
         environment = _environment(entry, click_model, n_items)

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.environments.checks import Floats, check_list, check_probabilities
+from rankloop.checks import check_whole
+from rankloop.environments.checks import check_list, check_probabilities
 from rankloop.environments.click_environment import ClickEnvironment, click_once
-from rankloop.kernels import Stream, gains, regret, respond, step, stream
+from rankloop.kernels import Clicks, Floats, Ints, Items, Stream, gains, regret, respond, step, stream
 
 EPOCH, STEP = range(2)
 
@@ -22,12 +23,12 @@ class DriftingState(NamedTuple):
     now: Any
     attractions: Floats
     optimal: Floats
-    epoch_length: npt.NDArray[np.int64]
-    clock: npt.NDArray[np.int64]
+    epoch_length: Ints
+    clock: Ints
 
 
 @step(respond, DriftingState)
-def _respond(environment: Any, rng: Any, items: Any, feedback: Any) -> None:
+def _respond(environment: DriftingState, rng: Stream, items: Items, feedback: Clicks) -> None:
     now, clock = environment.now, environment.clock
     respond(now, rng, items, feedback)
     clock[STEP] += 1
@@ -42,12 +43,12 @@ def _respond(environment: Any, rng: Any, items: Any, feedback: Any) -> None:
 
 
 @step(regret, DriftingState)
-def _regret(environment: Any, items: Any) -> Any:
+def _regret(environment: DriftingState, items: Items) -> float:
     return regret(environment.now, items)
 
 
 @step(gains, DriftingState)
-def _gains(environment: Any) -> Any:
+def _gains(environment: DriftingState) -> Floats:
     return gains(environment.now)
 
 
@@ -127,8 +128,7 @@ class DriftingEnvironment:
         """
         default = check_probabilities("attraction", attraction)
         for what, value, least in (("stay", stay, 0), ("raised", raised, 0), ("breakpoints", breakpoints, 1)):
-            if not _is_whole(value) or value < least:
-                raise ValueError(f"{what} must be a whole number of at least {least}, not {value!r}")
+            check_whole(what, value, least)
         if stay + raised > len(default):
             raise ValueError(
                 f"{stay} items that stay and {raised} that rise are more than the {len(default)} there are"
@@ -164,8 +164,7 @@ class DriftingEnvironment:
 
     def epoch_at(self, at: int) -> int:
         """The epoch in which the list number `at`, counted from 0, is answered."""
-        if not _is_whole(at) or at < 0:
-            raise ValueError(f"at must be a whole number of at least 0, not {at!r}")
+        check_whole("at", at, 0)
         return int(np.searchsorted(self.epoch_length.cumsum(), at % self.n_steps, side="right"))
 
     def users_at(self, at: int) -> ClickEnvironment:
@@ -194,7 +193,7 @@ class DriftingEnvironment:
         `seed` is a number, or the stream of random numbers to draw from, which is then used up a little.
         """
         items = check_list(ranking, self.n_items, self.n_positions)
-        clicks = np.zeros(len(items), np.int64)
+        clicks = np.zeros(len(items), np.uint8)
         click_once(self.state, seed if isinstance(seed, np.ndarray) else stream(seed), items, clicks)
         return clicks.tolist()
 
@@ -218,10 +217,6 @@ class DriftingEnvironment:
         return f"{type(self).__name__}({self.n_items} items, {self.n_epochs} epochs, name={self.name!r})"
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
 def _check_rows(given: Any) -> Floats:
     rows = list(given) if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else None
     if not rows:
@@ -238,7 +233,7 @@ def _check_rows(given: Any) -> Floats:
     return result
 
 
-def _check_lengths(given: int | Sequence[int], n_epochs: int) -> npt.NDArray[np.int64]:
+def _check_lengths(given: int | Sequence[int], n_epochs: int) -> Ints:
     if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str):
         lengths = list(given)
     else:
@@ -246,6 +241,5 @@ def _check_lengths(given: int | Sequence[int], n_epochs: int) -> npt.NDArray[np.
     if len(lengths) != n_epochs:
         raise ValueError(f"there are {n_epochs} epochs, but {len(lengths)} epoch lengths: {given!r}")
     for length in lengths:
-        if not _is_whole(length) or length < 1:
-            raise ValueError(f"an epoch must last a whole number of lists, at least 1, not {length!r}")
+        check_whole("epoch_length", length, 1)
     return np.array(lengths, np.int64)

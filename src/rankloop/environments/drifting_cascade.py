@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy.typing as npt
 
 from rankloop.environments.cascade_model import CascadeModel
-from rankloop.environments.checks import Floats
 from rankloop.environments.drifting import DriftingEnvironment
+from rankloop.kernels import Floats
 
 
 class DriftingCascade(DriftingEnvironment):

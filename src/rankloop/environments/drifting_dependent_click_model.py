@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy.typing as npt
 
-from rankloop.environments.checks import Floats, check_probabilities
+from rankloop.environments.checks import check_probabilities
 from rankloop.environments.dependent_click_model import DependentClickModel
 from rankloop.environments.drifting import DriftingEnvironment
+from rankloop.kernels import Floats
 
 
 class DriftingDependentClickModel(DriftingEnvironment):

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy.typing as npt
 
-from rankloop.environments.checks import Floats, check_probabilities
+from rankloop.environments.checks import check_probabilities
 from rankloop.environments.drifting import DriftingEnvironment
 from rankloop.environments.position_based_model import PositionBasedModel
+from rankloop.kernels import Floats
 
 
 class DriftingPositionBasedModel(DriftingEnvironment):

@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.environments.checks import SLACK, Floats, check_features, check_list
+from rankloop.checks import check_probability, check_whole
+from rankloop.environments.checks import SLACK, check_features, check_list
 from rankloop.environments.click_environment import ClickEnvironment
 from rankloop.environments.hybrid_lists import find_best_list, find_greedy_list
-from rankloop.kernels import gains, inlined, regret, respond, step, uniform
-
-Integers = npt.NDArray[np.int64]
+from rankloop.kernels import Clicks, Floats, Ints, Items, Stream, gains, inlined, regret, respond, step, uniform
 
 LONGEST_LIST = 1000
 MOST_LISTS = 10**8
@@ -28,8 +27,8 @@ class HybridClippingWarning(UserWarning):
 
 class HybridState(NamedTuple):
     relevant: Floats  # trade_off z'beta of each item
-    begin: Integers  # where the topics of each item begin in the three arrays that follow
-    topic: Integers
+    begin: Ints  # where the topics of each item begin in the three arrays that follow
+    topic: Ints
     coverage: Floats
     worth: Floats  # what that coverage adds to the attraction where nothing above covers the topic
     uncovered: Floats  # room to work in: how much of each topic the items above leave open
@@ -39,7 +38,7 @@ class HybridState(NamedTuple):
 
 
 @inlined
-def _attract(environment: Any, item: int) -> float:
+def _attract(environment: HybridState, item: int) -> float:
     """The attraction of the next item of a list, before it is clipped; its topics are then covered."""
     uncovered = environment.uncovered
     attraction = environment.relevant[item]
@@ -51,13 +50,13 @@ def _attract(environment: Any, item: int) -> float:
 
 
 @inlined
-def _uncover(uncovered: Any) -> None:
+def _uncover(uncovered: Floats) -> None:
     for j in range(len(uncovered)):
         uncovered[j] = 1.0
 
 
 @step(respond, HybridState, counted=False)
-def _respond(environment: Any, rng: Any, items: Any, feedback: Any) -> None:
+def _respond(environment: HybridState, rng: Stream, items: Items, feedback: Clicks) -> None:
     _uncover(environment.uncovered)
     for k in range(len(items)):
         feedback[k] = 0
@@ -68,7 +67,7 @@ def _respond(environment: Any, rng: Any, items: Any, feedback: Any) -> None:
 
 
 @step(regret, HybridState, counted=False)
-def _regret(environment: Any, items: Any) -> Any:
+def _regret(environment: HybridState, items: Items) -> float:
     _uncover(environment.uncovered)
     n = min(len(items), environment.top)
     unclicked = 1.0
@@ -78,7 +77,7 @@ def _regret(environment: Any, items: Any) -> Any:
 
 
 @step(gains, HybridState)
-def _gains(environment: Any) -> Any:
+def _gains(environment: HybridState) -> Floats:
     return environment.attraction
 
 
@@ -182,12 +181,7 @@ class HybridCascade(ClickEnvironment):
             )
         self.beta = check_features("beta", beta, width=self.relevance.shape[1])
         self.theta = check_features("theta", theta, width=self.topics.shape[1])
-        number = isinstance(trade_off, int | float | np.integer | np.floating) and not isinstance(trade_off, bool)
-        if not number or not 0 <= trade_off <= 1:
-            raise ValueError(
-                f"trade_off must be a number from 0 (only topics) to 1 (only relevance), not {trade_off!r}"
-            )
-        self.trade_off = float(trade_off)
+        self.trade_off = check_probability("trade_off", trade_off)
         items, topic = np.nonzero(self.topics)
         coverage = self.topics[items, topic]
         self._relevant = self.trade_off * (self.relevance @ self.beta)
@@ -293,7 +287,7 @@ class HybridCascade(ClickEnvironment):
         )
 
     @property
-    def _sparse(self) -> tuple[Floats, Integers, Integers, Floats, Floats]:
+    def _sparse(self) -> tuple[Floats, Ints, Ints, Floats, Floats]:
         return self._relevant, self._begin, self._topic, self._coverage, self._worth
 
     def _reward(self, attraction: Floats) -> float:
@@ -314,11 +308,7 @@ class HybridCascade(ClickEnvironment):
         return {}
 
     def _check_length(self, n_positions: Any) -> int:
-        most = min(self.n_items, LONGEST_LIST)
-        whole = isinstance(n_positions, int | np.integer) and not isinstance(n_positions, bool)
-        if not whole or not 1 <= n_positions <= most:
-            raise ValueError(f"n_positions must be a whole number from 1 to {most}, not {n_positions!r}")
-        return int(n_positions)
+        return check_whole("n_positions", n_positions, 1, min(self.n_items, LONGEST_LIST))
 
 
 def _about(number: int) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rankloop.click_models.draws import draw_position_based
-from rankloop.environments.checks import Floats, check_probabilities
+from rankloop.environments.checks import check_probabilities
 from rankloop.environments.click_environment import ClickEnvironment
-from rankloop.kernels import gains, regret, respond, step
+from rankloop.kernels import Clicks, Floats, Items, Stream, gains, regret, respond, step
 
 
 class PositionBasedState(NamedTuple):
@@ -21,12 +21,12 @@ class PositionBasedState(NamedTuple):
 
 
 @step(respond, PositionBasedState)
-def _respond(environment: Any, rng: Any, items: Any, feedback: Any) -> None:
+def _respond(environment: PositionBasedState, rng: Stream, items: Items, feedback: Clicks) -> None:
     draw_position_based(rng, environment.attraction, environment.examination, items, feedback)
 
 
 @step(regret, PositionBasedState)
-def _regret(environment: Any, items: Any) -> Any:
+def _regret(environment: PositionBasedState, items: Items) -> float:
     n = min(len(items), environment.top)
     clicks = 0.0
     for k in range(n):
@@ -35,7 +35,7 @@ def _regret(environment: Any, items: Any) -> Any:
 
 
 @step(gains, PositionBasedState)
-def _gains(environment: Any) -> Any:
+def _gains(environment: PositionBasedState) -> Floats:
     return environment.attraction
 
 

@@ -7,16 +7,14 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rankloop.environments.assumptions import Assumptions, check_assumptions
-from rankloop.kernels import regret, respond, step, uniform
+from rankloop.kernels import Flags, Floats, Items, Stream, regret, respond, step, uniform
 from rankloop.storage import replacing
-
-Floats = npt.NDArray[np.float64]
 
 TOLERANCE = 1e-6
 """How far p_ij + p_ji may be from 1: what rounding to six digits does to it."""
@@ -28,12 +26,12 @@ class PreferenceState(NamedTuple):
 
 
 @step(respond, PreferenceState)
-def _respond(environment: Any, rng: Any, items: Any, feedback: Any) -> Any:
+def _respond(environment: PreferenceState, rng: Stream, items: Items, feedback: Items) -> bool:
     return uniform(rng) < environment.preferences[items[0], items[1]]
 
 
 @step(regret, PreferenceState)
-def _regret(environment: Any, items: Any) -> Any:
+def _regret(environment: PreferenceState, items: Items) -> float:
     return 0.5 * (environment.loss[items[0]] + environment.loss[items[1]])
 
 
@@ -239,7 +237,7 @@ class PreferenceMatrix:
         return f"PreferenceMatrix({self.n_arms} arms, name={self.name!r})"
 
 
-def _refuse_first(wrong: npt.NDArray[np.bool_], table: Floats, complaint: str) -> None:
+def _refuse_first(wrong: Flags, table: Floats, complaint: str) -> None:
     if wrong.any():
         i, j = np.argwhere(wrong)[0]
         pair = f", p[{j}, {i}] = {table[j, i]:g}" if i != j else ""

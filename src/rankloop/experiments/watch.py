@@ -7,6 +7,8 @@ import time
 import warnings
 from typing import NamedTuple, Protocol
 
+from rankloop.wording import duration
+
 HEARTBEAT = 20.0
 """Seconds between lines in a log."""
 
@@ -86,19 +88,3 @@ def line(status: Status) -> str:
     if status.failures:
         parts.append(f"{status.failures:,} failed")
     return f"[{status.number}/{status.experiments}] {status.experiment}: {', '.join(parts)}"
-
-
-def duration(seconds: float) -> str:
-    """A time as a person says it.
-
-    >>> duration(42.3), duration(75), duration(7260), duration(200_000)
-    ('42 s', '1 min 15 s', '2 h 1 min', '2 d 7 h')
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    if whole < 24 * 3600:
-        return f"{whole // 3600} h {whole // 60 % 60} min"
-    return f"{whole // (24 * 3600)} d {whole // 3600 % 24} h"

@@ -6,13 +6,16 @@ import inspect
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import numba
 from numba.extending import overload
 from numba.types import BaseNamedTuple, BaseTuple
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+State = TypeVar("State")
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
 
 # Division by zero gives inf or nan, as in NumPy: the check for it in every division costs more than the division.
 OPTIONS = {"nogil": True, "error_model": "numpy"}
@@ -31,27 +34,39 @@ class StepError(ValueError):
     """A step that is missing or cannot be compiled; the compiler's own report, if any, is in `__context__`."""
 
 
-def step(generic: Callable[..., Any], state_type: type, *, counted: bool = True) -> Callable[[Function], Function]:
+def step(
+    generic: Callable[Concatenate[Any, Arguments], Answer], state_type: type[State], *, counted: bool = True
+) -> Callable[[Callable[Concatenate[State, Arguments], Answer]], Callable[Concatenate[State, Arguments], Answer]]:
     """Register a function as the compiled form of `generic` for states of one NamedTuple type.
+
+    A type checker compares its arguments with those of `generic`, the first one being a state of that type.
 
     A step with loops counts a reference to every array of its state as it begins and ends, which can take longer than
     the step itself (BubbleRank: 80 ns of 100). `counted=False` leaves that out, for steps that neither make nor return
     an array: the caller holds the state meanwhile.
     """
 
-    def register(function: Function) -> Function:
+    def register(
+        function: Callable[Concatenate[State, Arguments], Answer],
+    ) -> Callable[Concatenate[State, Arguments], Answer]:
         _name_apart(state_type)
         registered = _steps[generic] if generic in _steps else _watch(generic)
         _check(generic, state_type, function, registered.get(state_type))
         registered[state_type] = function
 
-        def implementation(state: Any, *_args: Any) -> Function | None:
+        def implementation(state: Any, *_args: Any) -> Callable[..., Any] | None:
             return function if _class_of(state) is state_type else None
 
         overload(generic, strict=False, jit_options={"forceinline": True, "_nrt": counted, **OPTIONS})(implementation)
         return function
 
     return register
+
+
+def optional(generic: Function) -> Function:
+    """Let states have no such step of their own: what `generic` does itself then holds for them."""
+    _watch(generic, generic)
+    return generic
 
 
 def _name_apart(state_type: type) -> None:
@@ -70,16 +85,20 @@ def _name_apart(state_type: type) -> None:
     state_type.__name__ = name if _classes_of_name[name] == 1 else f"{name}#{_classes_of_name[name]}"
 
 
-def _watch(generic: Callable[..., Any]) -> dict[type, Callable[..., Any]]:
+def _watch(generic: Callable[..., Any], default: Callable[..., Any] | None = None) -> dict[type, Callable[..., Any]]:
     """Note for which states the compiler looks for a step, to say what was missing or wrong where it fails."""
+    registered = _steps.setdefault(generic, {})
 
-    def implementation(state: Any, *args: Any) -> None:
-        key = generic, _class_of(state)
-        _asked.pop(key, None)
-        _asked[key] = state, *args
+    def implementation(state: Any, *args: Any) -> Callable[..., Any] | None:
+        cls = _class_of(state)
+        if default is not None:
+            return None if cls in registered else default
+        _asked.pop((generic, cls), None)
+        _asked[generic, cls] = state, *args
+        return None
 
-    overload(generic, strict=False)(implementation)
-    return _steps.setdefault(generic, {})
+    overload(generic, strict=False, jit_options={"forceinline": True, **OPTIONS})(implementation)
+    return registered
 
 
 def _check(generic: Any, state_type: type, function: Any, before: Any) -> None:
@@ -142,8 +161,8 @@ def explain(error: Exception, loop: Callable[..., Any], compiled: Mapping[Any, A
             continue
         function = _steps[generic].get(cls)
         if function is None:
-            others = [f"{other.__name__} at {place(each[cls])}" for other, each in _steps.items() if cls in each]
-            has = f"it has {', '.join(others)}" if others else "it has no steps at all"
+            own = [f"{other.__name__} at {place(each[cls])}" for other, each in _steps.items() if cls in each]
+            has = f"it has {', '.join(sorted(own))}" if own else "it has no steps at all"
             raise StepError(
                 f"{_name(cls)} has no step {generic.__name__}: "
                 f"register one with @step({generic.__name__}, {cls.__qualname__}) ({has})"

@@ -60,6 +60,10 @@ class Impression:
         self.closed = False
         self.page: Interleaving | None = None
 
+    def is_of(self, ticket: Ticket) -> bool:
+        """Whether an id is this impression's, and not that of a list shown after the store's last backup was made."""
+        return self.body == ticket.body and self.at == ticket.at and self.learner == ticket.learner
+
     def join(self, event: Event, at: int) -> bool:
         """Take in an event; False if it says nothing new."""
         if event.action == CLICK:
@@ -116,17 +120,19 @@ class Impressions:
         """An impression that is still open; else None and what is the matter."""
         impression = self._open.get(ticket.seq)
         if impression is not None:
-            return impression, ""
+            return (impression, "") if impression.is_of(ticket) else (None, "unknown")
         loop = self.loop_of(ticket.learner)
-        if loop is None:
+        if loop is None or ticket.seq > self._journal.seq:
             return None, "unknown"
         with self._journal.writing:  # nobody else brings it back meanwhile
             impression = self._open.get(ticket.seq)
             if impression is not None:
-                return impression, ""
+                return (impression, "") if impression.is_of(ticket) else (None, "unknown")
             if self._journal.rows:
                 self._journal.flush()
             begun = self._store.entry(ticket.seq)
+            if begun is not None and (begun.at, begun.learner, begun.body) != ticket[1:]:
+                return None, "unknown"
             later = list(self._store.of_impressions(ticket.seq, ticket.seq))
             if any(entry.kind == Kind.CLOSE for entry in later):
                 return None, "late"
@@ -138,7 +144,8 @@ class Impressions:
                     return None, "late"
                 self._recover(impression)
             self._bring_back(impression)
-            self._found.add(impression.seq)
+            if self._unloaded[0] < self._unloaded[1]:
+                self._found.add(impression.seq)
             return impression, ""
 
     def loop_of(self, learner: int) -> Loop | None:

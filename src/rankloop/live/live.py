@@ -20,7 +20,7 @@ from rankloop.live.impressions import Impressions
 from rankloop.live.journal import Journal
 from rankloop.live.loops import Loop, Loops
 from rankloop.live.pages import Pins, check_pinned
-from rankloop.live.settings import Settings, check_name, check_names, duration, one_of, read_config, shorten, size
+from rankloop.live.settings import Settings, check_name, check_names, duration, one_of, read_config, size
 from rankloop.live.showing import Showing
 from rankloop.live.shown import LiveDuel, Shown
 from rankloop.live.stores import Store, StoreError, open_store
@@ -29,6 +29,7 @@ from rankloop.live.upkeep import Upkeep, attend
 from rankloop.live.verify import Verification, Verifier
 from rankloop.live.warm import WarmLearners
 from rankloop.policies import SafetyReceipt
+from rankloop.wording import shorten
 
 
 class Live:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 import tomllib
@@ -13,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import rankloop.policies as policies
+from rankloop.checks import check_whole, is_number
 from rankloop.interleaving import Interleaver
 from rankloop.policies import Policy
-from rankloop.policies.checks import check_whole, is_number
+from rankloop.wording import nearest
 
 POLICIES: Mapping[str, tuple[str, ...]] = {
     "evaluate": ("MergeDTS", "MergeRUCB", "DTS", "RMED1", "SelfSparring", "REX3", "RUCB", "Sparring"),
@@ -104,12 +104,6 @@ def check_names(what: str, values: Any, *, least: int = 1) -> tuple[str, ...]:
     return names
 
 
-def shorten(value: Any) -> str:
-    """A value for a message, which nobody wants to fill the screen."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
-
-
 def size(name: str, value: Any) -> int:
     """A number of bytes, from a number or a text such as "256 MB".
 
@@ -133,8 +127,8 @@ def one_of(what: str, value: Any, known: Iterable[str]) -> str:
     choices = list(known)
     if isinstance(value, str) and value in choices:
         return value
-    close = difflib.get_close_matches(value, choices, 1, 0.4) if isinstance(value, str) else []
-    hint = f": did you mean {close[0]!r}?" if close else f": there are {', '.join(choices) or 'none yet'}"
+    near = nearest(value, choices) if isinstance(value, str) else None
+    hint = f": did you mean {near!r}?" if near else f": there are {', '.join(choices) or 'none yet'}"
     raise ValueError(f"there is no {what} {value!r}{hint}")
 
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
+from rankloop.checks import check_whole
 from rankloop.live.entries import Arm, Choice, Kind, pack_choice, pack_json, pack_names, unpack_choice
 from rankloop.live.impressions import Impression, Impressions
 from rankloop.live.journal import Journal
 from rankloop.live.learner import Learner
 from rankloop.live.loops import Loop, Loops, count
 from rankloop.live.pages import Pins, page_of
-from rankloop.live.settings import check_names, shorten
+from rankloop.live.settings import check_names
 from rankloop.live.shown import LiveDuel, Shown
 from rankloop.live.stores import StoreLost
 from rankloop.live.tokens import Signer, Ticket
 from rankloop.live.warm import WarmLearners
+from rankloop.wording import shorten
 
 logger = logging.getLogger("rankloop.live")
 
@@ -145,7 +146,7 @@ class Showing:
     ) -> Shown:
         """The next page of a duel; `following` gives the one after it."""
         loop, before = impression.loop, impression.page
-        length = _length(loop.settings.positions if positions is None else positions)
+        length = loop.settings.positions if positions is None else check_whole("positions", positions, 1)
         pair = self._lists_of_rankers(impression, lists, length)
         if before is None:
             page = loop.interleaver.interleave(pair, length=length, seed=secrets.randbits(53))
@@ -188,10 +189,3 @@ class Showing:
             return pair
         enough = length + (0 if impression.page is None else len(impression.page)) + len(pair)
         return [names[:enough] for names in pair]
-
-
-def _length(positions: Any) -> int:
-    """A number of positions."""
-    if isinstance(positions, bool) or not isinstance(positions, int) or positions < 1:
-        raise ValueError(f"positions must be a whole number of at least 1, not {positions!r}")
-    return positions

@@ -26,6 +26,8 @@ CHECKPOINT_EVERY = 20_000
 TRIM_EVERY = 3_600_000
 """Milliseconds between two looks for entries that are too old to keep."""
 CLOSED_AT_ONCE = 1_000
+BROUGHT_BACK_AT_ONCE = 100
+"""Learners that are brought up to date between two looks, after a crash."""
 
 
 class Upkeep:
@@ -84,7 +86,9 @@ class Upkeep:
         self._impressions.load_some()
         self._impressions.close_due(CLOSED_AT_ONCE)
         self._learners.pack_away()
-        if self._journal.durable - self._checkpoint > CHECKPOINT_EVERY:
+        if self._journal.durable - self._checkpoint > CHECKPOINT_EVERY and self._learners.bring_back(
+            BROUGHT_BACK_AT_ONCE
+        ):
             self.checkpoint()
         if self._keep is not None and self._journal.now() - self._looked_at > TRIM_EVERY:
             self._looked_at = self._journal.now()
@@ -123,7 +127,9 @@ class Upkeep:
         """Write all learners that have changed, so that a later start need not replay what happened until now."""
         self._journal.flush()
         upto = self._journal.durable
-        whole = self._learners.write_all(with_tail=clean)
+        if clean:
+            self._learners.bring_back()
+        whole = self._learners.write_all()
         with self._journal.writing:
             self._journal.flush()
             with self._journal.lock:

@@ -7,14 +7,15 @@ import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from itertools import chain, islice
 from types import TracebackType
 
 from rankloop.live.entries import Choice, Entry, Kind, pack_json
 from rankloop.live.journal import Journal
 from rankloop.live.learner import Learner, new_learner
 from rankloop.live.loops import Loop, Loops
-from rankloop.live.replay import apply, choice_in, unpack_list
-from rankloop.live.replaying import open_in_base, split_base
+from rankloop.live.replay import apply, choice_in
+from rankloop.live.replaying import names_in_store, open_in_base, split_base
 from rankloop.live.stores import KnownLearner, Snapshot, StoreError
 
 logger = logging.getLogger("rankloop.live")
@@ -185,18 +186,9 @@ class WarmLearners:
             return ()  # before its first list
         names = self._lists.get(version)
         if names is None:
-            entry = self._store.entry(version)
-            names = self._names_in_base(version, learner) if entry is None else tuple(unpack_list(entry.body)[0])
+            names = names_in_store(self._store, version, learner)
             self.remember(version, names)
         return names
-
-    def _names_in_base(self, version: int, learner: int) -> tuple[str, ...]:
-        """The names of a list whose entry has been removed."""
-        base = self._store.base(learner)
-        lists = {} if base is None else split_base(base.state)[1]["lists"]
-        if str(version) not in lists:
-            raise StoreError(f"{self._store.name} has no list {version}: it is damaged")
-        return tuple(lists[str(version)])
 
     def remember(self, version: int, names: tuple[str, ...]) -> None:
         """Keep the names of a list at hand: every click on it asks for them."""
@@ -267,15 +259,21 @@ class WarmLearners:
         for learner in learners:
             learner.packed = max(learner.packed, written.get(learner.number, 0))
 
-    def write_all(self, *, with_tail: bool) -> bool:
-        """Write snapshots of all that have changed; with the tail, also of those nobody has asked for since a crash.
+    def bring_back(self, most: int | None = None) -> bool:
+        """Bring learners up to date that nobody has asked for since a crash, a limited number of them if so asked.
+
+        Whether none is left.
+        """
+        for number in list(islice(chain(list(self.tail), list(self._rebuild)), most)):
+            known = self.known(number)
+            self.get(self._loops.by_number[known.loop], known.key)
+        return not (self.tail or self._rebuild)
+
+    def write_all(self) -> bool:
+        """Write snapshots of all that have changed.
 
         Whether every learner's snapshot now covers what had happened to it before the call.
         """
-        if with_tail:
-            for number in [*self.tail, *self._rebuild]:
-                known = self.known(number)
-                self.get(self._loops.by_number[known.loop], known.key)
         with self._journal.writing, self._lock:
             whole = not (self.tail or self._rebuild)
             changed = [learner for learner in self._warm.values() if learner.applied > learner.packed]

@@ -9,6 +9,7 @@ from rankloop.experiments.judging import tally
 from rankloop.experiments.statistics import in_words
 from rankloop.report.markdown import Cell, Table, folded
 from rankloop.report.scorecard import MARKS, Judged, chapter_title, counted, counts, found_here, said
+from rankloop.wording import count
 
 
 def tally_table(chapters: Mapping[int, Sequence[Judged]]) -> Table:
@@ -39,7 +40,8 @@ def claims_table(judged: Sequence[Judged], *, linked: bool) -> Table:
 
 def folded_claims(judged: Sequence[Judged], *, unfolded: bool) -> str:
     """The claims of a chapter, to be opened by their counts."""
-    return folded(f"{len(judged)} claim{'s' * (len(judged) != 1)}: {counted(judged)}", claims_table(judged, linked=True), unfolded=unfolded)
+    title = f"{count(len(judged), 'claim')}: {counted(judged)}"
+    return folded(title, claims_table(judged, linked=True), unfolded=unfolded)
 
 
 def folded_comparisons(judged: Sequence[Judged]) -> list[str]:

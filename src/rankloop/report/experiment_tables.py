@@ -11,9 +11,10 @@ from rankloop.report.drawings import described
 from rankloop.report.figures import Bounds, labels
 from rankloop.report.markdown import Cell, Table, items
 from rankloop.report.scorecard import MARKS, Judged, counts
-from rankloop.report.timings import Comparison, comparisons, duration, microseconds, projection
+from rankloop.report.timings import Comparison, comparisons, microseconds, projection
 from rankloop.simulation import Result
 from rankloop.simulation.result import readable
+from rankloop.wording import duration
 
 OF_THE_PROBLEM = ("n_arms", "n_items", "initial", "features", "relevance", "topics", "seed")
 """Parameters that say nothing about how a policy was set."""

@@ -10,11 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import is_index
 from rankloop.environments import PreferenceMatrix
 from rankloop.kernels import stream
 from rankloop.policies import DuelingPolicy
 from rankloop.policies.base import shuffled
-from rankloop.policies.checks import is_index
 from rankloop.simulation.loop import answer_duel, run_duels
 from rankloop.simulation.result import Run
 from rankloop.simulation.slices import Slices

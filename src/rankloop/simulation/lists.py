@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import is_index
 from rankloop.kernels import stream
 from rankloop.policies import ClickPolicy
-from rankloop.policies.checks import is_index
 from rankloop.simulation.loop import CLICKS, NDCG, REGRET, VIOLATIONS, answer_list, count_inversions, run_lists
 from rankloop.simulation.progress import Advance
 from rankloop.simulation.result import Run

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import choose, compiled, inlined, learn, settled, step
+from rankloop.checks import check_between, check_flag, check_positive
+from rankloop.kernels import Clicks, Floats, Ints, Items, Notes, Stream, choose, compiled, inlined, learn, step
 from rankloop.policies.base import learn_once
-from rankloop.policies.checks import check_between, check_flag, check_positive
 from rankloop.policies.clicks.base import ClickPolicy
 from rankloop.policies.clicks.cascading import (
-    Floats,
     examined_of_outdated,
     highest_means,
     n_examined,
@@ -36,14 +34,14 @@ class CascadeDUCBState(NamedTuple):
     `clicked` and `seen` over WEIGHT are the discounted X and N of the pseudo-code; `width` is 1 / sqrt(seen).
     """
 
-    rng: npt.NDArray[np.uint64]
-    order: npt.NDArray[np.int64]
+    rng: Stream
+    order: Ints
     bounds: Floats
     clicked: Floats
     seen: Floats
     mean: Floats
     width: Floats
-    learned: npt.NDArray[np.int64]
+    learned: Ints
     discount: Floats
     epsilon: float
     doubling: bool
@@ -51,7 +49,7 @@ class CascadeDUCBState(NamedTuple):
 
 
 @step(choose, CascadeDUCBState)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: CascadeDUCBState, items: Items, notes: Notes) -> None:
     index, mean, width = state.bounds, state.mean, state.width
     level = 2.0 * math.sqrt(state.epsilon * state.discount[LOG_TIME] * state.discount[WEIGHT])
     for a in range(len(index)):
@@ -60,7 +58,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 
 @step(learn, CascadeDUCBState)
-def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+def _learn(state: CascadeDUCBState, items: Items, notes: Notes, clicks: Clicks) -> None:
     discount = state.discount
     discount[WEIGHT] /= discount[GAMMA]
     if discount[WEIGHT] > LARGEST_WEIGHT:
@@ -78,7 +76,7 @@ def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
 
 
 @inlined
-def _advance_time(t: int, discount: Any, doubling: bool) -> None:
+def _advance_time(t: int, discount: Floats, doubling: bool) -> None:
     """N_t(gamma) = 1 + gamma + ... + gamma^(t-1), which settles at 1 / (1 - gamma)."""
     before = discount[DISCOUNTED_TIME]
     time = discount[GAMMA] * before + 1.0
@@ -92,7 +90,7 @@ def _advance_time(t: int, discount: Any, doubling: bool) -> None:
 
 
 @compiled
-def _renormalise(clicked: Any, seen: Any, mean: Any, width: Any, discount: Any) -> None:
+def _renormalise(clicked: Floats, seen: Floats, mean: Floats, width: Floats, discount: Floats) -> None:
     """Count in units of the present weight again. What is too old to be told from nothing counts as never seen."""
     unit = discount[WEIGHT]
     discount[WEIGHT] = 1.0
@@ -105,11 +103,6 @@ def _renormalise(clicked: Any, seen: Any, mean: Any, width: Any, discount: Any) 
             seen[a] = 0.0
             mean[a] = np.inf
             width[a] = 0.0
-
-
-@step(settled, CascadeDUCBState)
-def _settled(state: Any) -> Any:
-    return False
 
 
 class CascadeDUCB(ClickPolicy):
@@ -157,6 +150,7 @@ class CascadeDUCB(ClickPolicy):
     IJCAI 2019.
     """
 
+    state: CascadeDUCBState
     examples = (
         {"n_items": 5, "n_positions": 2, "gamma": 0.999},
         {"n_items": 4, "n_positions": 4, "horizon": 10_000},
@@ -209,7 +203,7 @@ class CascadeDUCB(ClickPolicy):
         """The gamma in use now."""
         return float(self.state.discount[GAMMA])
 
-    def _take_over(self, before: CascadeDUCB, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
+    def _take_over(self, before: CascadeDUCB, new: Ints, old: Ints) -> None:
         """Keep the clicks and looks of items that stay; new items have none, and so are shown soon."""
         take_over_items(self.state, before.state, new, old)
 

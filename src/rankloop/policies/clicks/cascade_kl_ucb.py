@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import choose, compiled, inlined, learn, settled, step
+from rankloop.checks import check_flag
+from rankloop.kernels import Clicks, Floats, Ints, Items, Notes, Stream, choose, compiled, inlined, learn, step
 from rankloop.policies.base import learn_once
-from rankloop.policies.checks import check_flag
 from rankloop.policies.clicks.base import ClickPolicy
 from rankloop.policies.clicks.cascading import (
-    Floats,
     break_ties,
     examined_of_outdated,
     highest_means,
@@ -42,13 +40,13 @@ class CascadeKLUCBState(NamedTuple):
     IF_SKIPPED are how much one more click, or one more look without a click, adds to it, to first order.
     """
 
-    rng: npt.NDArray[np.uint64]
-    order: npt.NDArray[np.int64]
+    rng: Stream
+    order: Ints
     bounds: Floats
     clicked: Floats
     seen: Floats
     tangent: Floats
-    learned: npt.NDArray[np.int64]
+    learned: Ints
     last_click: bool
 
 
@@ -86,7 +84,7 @@ def kl_index(clicked: float, seen: float, level: float) -> float:
 
 
 @inlined
-def _lay_tangent(tangent: Any, a: int, q: float, clicked: float, seen: float, level: float) -> float:
+def _lay_tangent(tangent: Floats, a: int, q: float, clicked: float, seen: float, level: float) -> float:
     """Lay the tangent of an item at q, which is above its mean, and return how far from q it puts the index.
 
     Convexity puts the index between q + move - CURVE · move² and q + move. CURVE is 1.5 times the curvature at q over
@@ -108,7 +106,7 @@ def _lay_tangent(tangent: Any, a: int, q: float, clicked: float, seen: float, le
 
 
 @compiled
-def _solve(tangent: Any, a: int, clicked: float, seen: float, level: float) -> float:
+def _solve(tangent: Floats, a: int, clicked: float, seen: float, level: float) -> float:
     """The index of an item, from where its last tangent predicts it: mostly one Newton step is enough."""
     p = clicked / seen
     q = tangent[a, POINT] + (level - tangent[a, DIVERGENCE]) * tangent[a, STEP]
@@ -131,7 +129,7 @@ def _solve(tangent: Any, a: int, clicked: float, seen: float, level: float) -> f
 
 
 @step(choose, CascadeKLUCBState)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: CascadeKLUCBState, items: Items, notes: Notes) -> None:
     order, index, tangent, n = state.order, state.bounds, state.tangent, len(items)
     level = _level(state.learned[0])
     for a in range(len(index)):
@@ -148,7 +146,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 
 @compiled
-def _compare_exactly(order: Any, index: Any, n: int, clicked: Any, seen: Any, level: float) -> None:
+def _compare_exactly(order: Ints, index: Floats, n: int, clicked: Floats, seen: Floats, level: float) -> None:
     """Solve to the last bit the indices that stand close to another which matters, and order them anew."""
     last = index[order[n - 1]]
     before = np.inf
@@ -165,7 +163,7 @@ def _compare_exactly(order: Any, index: Any, n: int, clicked: Any, seen: Any, le
 
 
 @step(learn, CascadeKLUCBState)
-def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+def _learn(state: CascadeKLUCBState, items: Items, notes: Notes, clicks: Clicks) -> None:
     tangent = state.tangent
     state.learned[0] += 1
     for k in range(n_examined(clicks, state.last_click)):
@@ -174,11 +172,6 @@ def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
         state.clicked[a] += clicks[k]
         tangent[a, DIVERGENCE] += tangent[a, IF_CLICKED] if clicks[k] else tangent[a, IF_SKIPPED]
         tangent[a, CURVE] = STALE
-
-
-@step(settled, CascadeKLUCBState)
-def _settled(state: Any) -> Any:
-    return False
 
 
 class CascadeKLUCB(ClickPolicy):
@@ -214,6 +207,7 @@ class CascadeKLUCB(ClickPolicy):
     B. Kveton, C. Szepesvári, Z. Wen, A. Ashkan. Cascading Bandits: Learning to Rank in the Cascade Model. ICML 2015.
     """
 
+    state: CascadeKLUCBState
     examples = (
         {"n_items": 5, "n_positions": 2},
         {"n_items": 4, "n_positions": 4},
@@ -237,7 +231,7 @@ class CascadeKLUCB(ClickPolicy):
             last_click=self.last_click,
         )
 
-    def _take_over(self, before: CascadeKLUCB, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
+    def _take_over(self, before: CascadeKLUCB, new: Ints, old: Ints) -> None:
         """Keep the clicks and looks of items that stay; new items have none, and so are shown soon."""
         take_over_items(self.state, before.state, new, old)
 

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import choose, compiled, inlined, learn, settled, step
+from rankloop.checks import check_flag, check_positive, check_whole
+from rankloop.kernels import (
+    Clicks,
+    Floats,
+    Ints,
+    Ints32,
+    Items,
+    Notes,
+    Stream,
+    choose,
+    compiled,
+    inlined,
+    learn,
+    step,
+)
 from rankloop.policies.base import learn_once
-from rankloop.policies.checks import check_flag, check_positive, check_whole
 from rankloop.policies.clicks.base import ClickPolicy
 from rankloop.policies.clicks.cascading import (
-    Floats,
     examined_of_outdated,
     highest_means,
     n_examined,
@@ -38,15 +49,15 @@ class CascadeSWUCBState(NamedTuple):
     NEWEST is the row to be written next, OLDEST that of the list to be forgotten next once the window is full.
     """
 
-    rng: npt.NDArray[np.uint64]
-    order: npt.NDArray[np.int64]
+    rng: Stream
+    order: Ints
     bounds: Floats
     clicked: Floats
     seen: Floats
     mean: Floats
     width: Floats
-    ring: npt.NDArray[np.int32]
-    counts: npt.NDArray[np.int64]
+    ring: Ints32
+    counts: Ints
     level: Floats
     epsilon: float
     doubling: bool
@@ -54,7 +65,7 @@ class CascadeSWUCBState(NamedTuple):
 
 
 @step(choose, CascadeSWUCBState, counted=False)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: CascadeSWUCBState, items: Items, notes: Notes) -> None:
     index, mean, width = state.bounds, state.mean, state.width
     level = state.level[0]
     for a in range(len(index)):
@@ -69,7 +80,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 
 @step(learn, CascadeSWUCBState, counted=False)
-def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+def _learn(state: CascadeSWUCBState, items: Items, notes: Notes, clicks: Clicks) -> None:
     clicked, seen, width, ring, counts = state.clicked, state.seen, state.width, state.ring, state.counts
     if counts[LEARNED] >= counts[WINDOW]:
         _count_row(clicked, seen, width, ring, counts[OLDEST], -1.0, state.last_click)
@@ -100,7 +111,9 @@ def _next(row: int, n_rows: int) -> int:
 
 
 @inlined
-def _count_row(clicked: Any, seen: Any, width: Any, ring: Any, row: int, weight: float, last_click: bool) -> None:
+def _count_row(
+    clicked: Floats, seen: Floats, width: Floats, ring: Ints32, row: int, weight: float, last_click: bool
+) -> None:
     """Add a list of the ring to the statistics, or with weight -1 take it away."""
     for k in range(ring.shape[1]):
         if ring[row, k] == 0:
@@ -115,18 +128,15 @@ def _count_row(clicked: Any, seen: Any, width: Any, ring: Any, row: int, weight:
 
 
 @compiled
-def _double(clicked: Any, seen: Any, width: Any, ring: Any, counts: Any, t: float, last_click: bool) -> None:
+def _double(
+    clicked: Floats, seen: Floats, width: Floats, ring: Ints32, counts: Ints, t: float, last_click: bool
+) -> None:
     """Widen the window to that of the horizon t, and take in again the lists that it now reaches back to."""
     before = min(counts[WINDOW], counts[LEARNED])
     counts[WINDOW] = math.ceil(2.0 * math.sqrt(t * math.log(t)))
     for _ in range(min(counts[WINDOW], counts[LEARNED]) - before):
         counts[OLDEST] = (counts[OLDEST] - 1) % len(ring)
         _count_row(clicked, seen, width, ring, counts[OLDEST], 1.0, last_click)
-
-
-@step(settled, CascadeSWUCBState)
-def _settled(state: Any) -> Any:
-    return False
 
 
 class CascadeSWUCB(ClickPolicy):
@@ -175,6 +185,7 @@ class CascadeSWUCB(ClickPolicy):
     IJCAI 2019.
     """
 
+    state: CascadeSWUCBState
     examples = (
         {"n_items": 5, "n_positions": 2, "window": 2000},
         {"n_items": 4, "n_positions": 4, "horizon": 100_000},
@@ -229,7 +240,7 @@ class CascadeSWUCB(ClickPolicy):
         """How many lists the window spans now."""
         return int(self.state.counts[WINDOW])
 
-    def _take_over(self, before: CascadeSWUCB, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
+    def _take_over(self, before: CascadeSWUCB, new: Ints, old: Ints) -> None:
         """Keep the clicks and looks of items that stay; new items have none, and so are shown soon."""
         state = self.state
         take_over_items(state, before.state, new, old)
@@ -241,9 +252,7 @@ class CascadeSWUCB(ClickPolicy):
         state.clicked[:] = np.bincount(-rows[rows < 0] - 1, minlength=self.n_items)
         state.width[:] = STALE
 
-    def _renumber_ring(
-        self, theirs: npt.NDArray[np.int32], new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]
-    ) -> None:
+    def _renumber_ring(self, theirs: Ints32, new: Ints, old: Ints) -> None:
         """Rewrite the lists of the window in today's numbers; items that are gone leave them.
 
         Where lists have become shorter, what stood lowest leaves them too.

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import choose, learn, settled, step
+from rankloop.checks import check_flag, check_positive
+from rankloop.kernels import Clicks, Floats, Ints, Items, Notes, Stream, choose, learn, step
 from rankloop.policies.base import learn_once
-from rankloop.policies.checks import check_flag, check_positive
 from rankloop.policies.clicks.base import ClickPolicy
 from rankloop.policies.clicks.cascading import (
-    Floats,
     examined_of_outdated,
     highest_means,
     n_examined,
@@ -24,20 +22,20 @@ from rankloop.policies.clicks.cascading import (
 
 
 class CascadeUCB1State(NamedTuple):
-    rng: npt.NDArray[np.uint64]
-    order: npt.NDArray[np.int64]
+    rng: Stream
+    order: Ints
     bounds: Floats
     clicked: Floats
     seen: Floats
     mean: Floats
     width: Floats
-    learned: npt.NDArray[np.int64]
+    learned: Ints
     alpha: float
     last_click: bool
 
 
 @step(choose, CascadeUCB1State)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: CascadeUCB1State, items: Items, notes: Notes) -> None:
     index, mean, width = state.bounds, state.mean, state.width
     level = math.sqrt(state.alpha * math.log(state.learned[0] + 1.0))
     for a in range(len(index)):
@@ -46,7 +44,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 
 @step(learn, CascadeUCB1State)
-def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+def _learn(state: CascadeUCB1State, items: Items, notes: Notes, clicks: Clicks) -> None:
     state.learned[0] += 1
     for k in range(n_examined(clicks, state.last_click)):
         a = items[k]
@@ -55,11 +53,6 @@ def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
         width = 1.0 / math.sqrt(state.seen[a])
         state.width[a] = width
         state.mean[a] = state.clicked[a] * width * width
-
-
-@step(settled, CascadeUCB1State)
-def _settled(state: Any) -> Any:
-    return False
 
 
 class CascadeUCB1(ClickPolicy):
@@ -96,6 +89,7 @@ class CascadeUCB1(ClickPolicy):
     B. Kveton, C. Szepesvári, Z. Wen, A. Ashkan. Cascading Bandits: Learning to Rank in the Cascade Model. ICML 2015.
     """
 
+    state: CascadeUCB1State
     examples = (
         {"n_items": 5, "n_positions": 2},
         {"n_items": 4, "n_positions": 4, "alpha": 0.5},
@@ -128,7 +122,7 @@ class CascadeUCB1(ClickPolicy):
             last_click=self.last_click,
         )
 
-    def _take_over(self, before: CascadeUCB1, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
+    def _take_over(self, before: CascadeUCB1, new: Ints, old: Ints) -> None:
         """Keep the clicks and looks of items that stay; new items have none, and so are shown soon."""
         take_over_items(self.state, before.state, new, old)
 

@@ -10,15 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import below, compiled, inlined
-
-Floats = npt.NDArray[np.float64]
+from rankloop.kernels import Clicks, Floats, Ints, Items, Stream, below, compiled, inlined
 
 
 @inlined
-def show_largest(rng: Any, order: Any, index: Any, items: Any) -> None:
+def show_largest(rng: Stream, order: Ints, index: Floats, items: Items) -> None:
     """Write the items of the largest indices into `items`, in descending order and with ties in random order."""
     if repair_order(order, index, len(items), 0.0):
         break_ties(rng, order, index, len(items))
@@ -27,7 +24,7 @@ def show_largest(rng: Any, order: Any, index: Any, items: Any) -> None:
 
 
 @inlined
-def repair_order(order: Any, index: Any, n: int, tolerance: float) -> bool:
+def repair_order(order: Ints, index: Floats, n: int, tolerance: float) -> bool:
     """Bring the n items of the largest indices to the front of `order`, in descending order.
 
     Tells whether two that matter may be closer than the tolerance: neighbours at the front, or the last one there
@@ -49,7 +46,7 @@ def repair_order(order: Any, index: Any, n: int, tolerance: float) -> bool:
 
 
 @compiled
-def _insert(order: Any, index: Any, k: int, tolerance: float) -> bool:
+def _insert(order: Ints, index: Floats, k: int, tolerance: float) -> bool:
     """Move the k-th item up to its place among those before it, which are in order; is it close to a neighbour?"""
     item = order[k]
     value = index[item]
@@ -63,7 +60,7 @@ def _insert(order: Any, index: Any, k: int, tolerance: float) -> bool:
 
 
 @compiled
-def break_ties(rng: Any, order: Any, index: Any, n: int) -> None:
+def break_ties(rng: Stream, order: Ints, index: Floats, n: int) -> None:
     """Put items of equal index into random order, each order equally likely.
 
     Each group of ties is first sorted by number, so that the outcome depends on the indices and the stream alone.
@@ -92,7 +89,7 @@ def break_ties(rng: Any, order: Any, index: Any, n: int) -> None:
 
 
 @inlined
-def n_examined(clicks: Any, last_click: bool) -> int:
+def n_examined(clicks: Clicks, last_click: bool) -> int:
     """How many positions the user is taken to have looked at: down to the first click, or the last one; else all."""
     n = len(clicks)
     if last_click:
@@ -109,7 +106,7 @@ OF_ITEMS = frozenset({"bounds", "clicked", "seen", "mean", "width", "tangent"})
 """Fields of the cascading policies' states that have one row for each item."""
 
 
-def take_over_items(state: Any, before: Any, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
+def take_over_items(state: Any, before: Any, new: Ints, old: Ints) -> None:
     """Take over the statistics of items that stay, and all that is not about single items."""
     for name, mine in state._asdict().items():
         theirs = getattr(before, name)
@@ -121,7 +118,7 @@ def take_over_items(state: Any, before: Any, new: npt.NDArray[np.int64], old: np
 
 def examined_of_outdated(
     items: Sequence[int | None], clicks: Sequence[int], seen: int | None, last_click: bool, n_positions: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+) -> tuple[Ints, Clicks]:
     """The items of an earlier list that were examined and are still there, with their clicks; at most `n_positions`.
 
     Those that were clicked come last: all of them were examined, and none must seem to stand below the last click,

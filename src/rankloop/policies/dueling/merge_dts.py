@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import choose, draw_pair_below, learn, pick_largest, record_win, settled, step, uniform
+from rankloop.kernels import (
+    Floats,
+    Ints,
+    Items,
+    Notes,
+    Stream,
+    choose,
+    draw_pair_below,
+    learn,
+    pick_largest,
+    record_win,
+    settled,
+    step,
+    uniform,
+)
 from rankloop.policies.dueling.merging import N_ALIVE, Batches, _MergePolicy, next_batch, note_rivalry
 
 
 class MergeDTSState(NamedTuple):
-    rng: npt.NDArray[np.uint64]
-    wins: npt.NDArray[np.int64]
-    above: npt.NDArray[np.float64]
-    mass: npt.NDArray[np.float64]
+    rng: Stream
+    wins: Ints
+    above: Floats
+    mass: Floats
     batches: Batches
-    score: npt.NDArray[np.int64]
+    score: Ints
 
 
 @step(choose, MergeDTSState)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: MergeDTSState, items: Items, notes: Notes) -> None:
     batches = state.batches
     b = next_batch(batches, state.wins)
     size = batches.size[b]
@@ -70,7 +83,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 
 @step(learn, MergeDTSState)
-def _learn(state: Any, items: Any, notes: Any, left_won: Any) -> None:
+def _learn(state: MergeDTSState, items: Items, notes: Notes, left_won: bool) -> None:
     left, right = state.batches.slot_of[items[0]], state.batches.slot_of[items[1]]
     if left == right:
         return
@@ -82,7 +95,7 @@ def _learn(state: Any, items: Any, notes: Any, left_won: Any) -> None:
 
 
 @step(settled, MergeDTSState)
-def _settled(state: Any) -> Any:
+def _settled(state: MergeDTSState) -> bool:
     return state.batches.counts[N_ALIVE] == 1
 
 
@@ -128,6 +141,7 @@ class MergeDTS(_MergePolicy):
     ACM Transactions on Information Systems, 2020.
     """
 
+    state: MergeDTSState
     _of_pairs = ("wins", "above", "mass")
     examples = ({"n_arms": 8}, {"n_arms": 20, "alpha": 1.01, "batch_size": 4, "c": None, "epsilon": 0.1})
 

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import below, choose, learn, pick_largest, settled, step
+from rankloop.kernels import Floats, Ints, Items, Notes, Stream, below, choose, learn, pick_largest, settled, step
 from rankloop.policies.dueling.merging import N_ALIVE, Batches, _MergePolicy, bonus, next_batch, note_rivalry
 
 
 class MergeRUCBState(NamedTuple):
-    rng: npt.NDArray[np.uint64]
-    wins: npt.NDArray[np.int64]
+    rng: Stream
+    wins: Ints
     batches: Batches
-    score: npt.NDArray[np.float64]
+    score: Floats
 
 
 @step(choose, MergeRUCBState)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: MergeRUCBState, items: Items, notes: Notes) -> None:
     batches = state.batches
     b = next_batch(batches, state.wins)
     size = batches.size[b]
@@ -45,7 +44,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 
 @step(learn, MergeRUCBState)
-def _learn(state: Any, items: Any, notes: Any, left_won: Any) -> None:
+def _learn(state: MergeRUCBState, items: Items, notes: Notes, left_won: bool) -> None:
     left, right = state.batches.slot_of[items[0]], state.batches.slot_of[items[1]]
     if left == right:
         return
@@ -57,7 +56,7 @@ def _learn(state: Any, items: Any, notes: Any, left_won: Any) -> None:
 
 
 @step(settled, MergeRUCBState)
-def _settled(state: Any) -> Any:
+def _settled(state: MergeRUCBState) -> bool:
     return state.batches.counts[N_ALIVE] == 1
 
 
@@ -95,6 +94,7 @@ class MergeRUCB(_MergePolicy):
     M. Zoghi, S. Whiteson, M. de Rijke. MergeRUCB: A Method for Large-Scale Online Ranker Evaluation. WSDM 2015.
     """
 
+    state: MergeRUCBState
     examples = ({"n_arms": 8}, {"n_arms": 20, "alpha": 1.01, "batch_size": 4, "c": None, "epsilon": 0.1})
 
     def __init__(

@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import Rates, choose, learn, no_rates, pick_sampled_best, record_outcome, settled, step
+from rankloop.kernels import (
+    Array,
+    Items,
+    Notes,
+    Rates,
+    Stream,
+    choose,
+    learn,
+    no_rates,
+    pick_sampled_best,
+    record_outcome,
+    step,
+)
 from rankloop.policies.base import new_stream
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 
 
 class SelfSparringState(NamedTuple):
-    rng: npt.NDArray[np.uint64]
+    rng: Stream
     rates: Rates
 
 
 @step(choose, SelfSparringState)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: SelfSparringState, items: Items, notes: Notes) -> None:
     for side in range(2):
         items[side] = pick_sampled_best(state.rng, state.rates, 0)
 
 
 @step(learn, SelfSparringState)
-def _learn(state: Any, items: Any, notes: Any, left_won: Any) -> None:
+def _learn(state: SelfSparringState, items: Items, notes: Notes, left_won: bool) -> None:
     record_outcome(state.rates, 0, items[0], left_won)
     record_outcome(state.rates, 0, items[1], not left_won)
-
-
-@step(settled, SelfSparringState)
-def _settled(state: Any) -> Any:
-    return False
 
 
 class SelfSparring(DuelingPolicy):
@@ -63,6 +69,7 @@ class SelfSparring(DuelingPolicy):
     Y. Sui, V. Zhuang, J. W. Burdick, Y. Yue. Multi-dueling Bandits with Dependent Arms. UAI 2017.
     """
 
+    state: SelfSparringState
     examples = ({"n_arms": 5}, {"n_arms": 8})
 
     def __init__(self, n_arms: int, *, seed: int | None = None) -> None:
@@ -75,6 +82,6 @@ class SelfSparring(DuelingPolicy):
         return most_shown(self.state.rates.wins[0], self.state.rates.losses[0])
 
 
-def most_shown(wins: npt.NDArray[Any], losses: npt.NDArray[Any]) -> int:
+def most_shown(wins: Array, losses: Array) -> int:
     """The arm shown most often; among equals the one with the highest expected rate."""
     return int(np.lexsort(((wins + 1) / (wins + losses + 2), wins + losses))[-1])

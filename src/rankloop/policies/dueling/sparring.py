@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rankloop.kernels import (
+    Floats,
+    Ints,
+    Items,
+    Notes,
     Rates,
+    Stream,
     choose,
     inlined,
     learn,
@@ -17,7 +21,6 @@ from rankloop.kernels import (
     pick_largest,
     pick_sampled_best,
     record_outcome,
-    settled,
     step,
     uniform,
 )
@@ -29,17 +32,17 @@ from rankloop.policies.dueling.self_sparring import most_shown
 class UCB1State(NamedTuple):
     """Rows are the two bandits, columns the arms."""
 
-    rng: npt.NDArray[np.uint64]
-    wins: npt.NDArray[np.int64]
-    plays: npt.NDArray[np.int64]
-    mean: npt.NDArray[np.float64]  # infinite before the first play
-    width: npt.NDArray[np.float64]  # 1 / sqrt(plays)
-    bound: npt.NDArray[np.float64]
-    observed: npt.NDArray[np.int64]
+    rng: Stream
+    wins: Ints
+    plays: Ints
+    mean: Floats  # infinite before the first play
+    width: Floats  # 1 / sqrt(plays)
+    bound: Floats
+    observed: Ints
 
 
 @step(choose, UCB1State)
-def _choose_by_bound(state: Any, items: Any, notes: Any) -> None:
+def _choose_by_bound(state: UCB1State, items: Items, notes: Notes) -> None:
     n_arms = len(state.bound)
     level = math.sqrt(2.0 * math.log(state.observed[0] + 1.0))
     for side in range(2):
@@ -49,7 +52,7 @@ def _choose_by_bound(state: Any, items: Any, notes: Any) -> None:
 
 
 @step(learn, UCB1State)
-def _learn_bound(state: Any, items: Any, notes: Any, left_won: Any) -> None:
+def _learn_bound(state: UCB1State, items: Items, notes: Notes, left_won: bool) -> None:
     state.observed[0] += 1
     left_reward = int(_left_won(state.rng, items, left_won))
     for side in range(2):
@@ -60,38 +63,28 @@ def _learn_bound(state: Any, items: Any, notes: Any, left_won: Any) -> None:
         state.width[side, arm] = 1.0 / math.sqrt(state.plays[side, arm])
 
 
-@step(settled, UCB1State)
-def _bound_settled(state: Any) -> Any:
-    return False
-
-
 class ThompsonState(NamedTuple):
     """Rows of the rates are the two bandits."""
 
-    rng: npt.NDArray[np.uint64]
+    rng: Stream
     rates: Rates
 
 
 @step(choose, ThompsonState)
-def _choose_by_sample(state: Any, items: Any, notes: Any) -> None:
+def _choose_by_sample(state: ThompsonState, items: Items, notes: Notes) -> None:
     for side in range(2):
         items[side] = pick_sampled_best(state.rng, state.rates, side)
 
 
 @step(learn, ThompsonState)
-def _learn_rate(state: Any, items: Any, notes: Any, left_won: Any) -> None:
+def _learn_rate(state: ThompsonState, items: Items, notes: Notes, left_won: bool) -> None:
     left_rewarded = _left_won(state.rng, items, left_won)
     record_outcome(state.rates, 0, items[0], left_rewarded)
     record_outcome(state.rates, 1, items[1], not left_rewarded)
 
 
-@step(settled, ThompsonState)
-def _sample_settled(state: Any) -> Any:
-    return False
-
-
 @inlined
-def _left_won(rng: Any, items: Any, left_won: Any) -> Any:
+def _left_won(rng: Stream, items: Items, left_won: bool) -> bool:
     """Which side won; where both show one arm its name as the winner does not tell, and a fair coin does."""
     return uniform(rng) < 0.5 if items[0] == items[1] else left_won
 
@@ -125,6 +118,7 @@ class Sparring(DuelingPolicy):
     N. Ailon, Z. Karnin, T. Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014.
     """
 
+    state: UCB1State | ThompsonState
     examples = ({"n_arms": 5}, {"n_arms": 8, "algorithm": "thompson"})
 
     def __init__(self, n_arms: int, *, algorithm: str = "ucb1", seed: int | None = None) -> None:
@@ -134,7 +128,7 @@ class Sparring(DuelingPolicy):
         self.algorithm = algorithm
         shape = (2, self.n_arms)
         if algorithm == "thompson":
-            self.state: Any = ThompsonState(rng=new_stream(seed), rates=no_rates(*shape))
+            self.state = ThompsonState(rng=new_stream(seed), rates=no_rates(*shape))
         else:
             self.state = UCB1State(
                 rng=new_stream(seed),
@@ -149,7 +143,7 @@ class Sparring(DuelingPolicy):
     @property
     def best(self) -> int:
         """The arm shown most often, of several the one that has won the largest share of its duels."""
-        if self.algorithm == "thompson":
+        if isinstance(self.state, ThompsonState):
             wins, losses = self.state.rates.wins.sum(axis=0), self.state.rates.losses.sum(axis=0)
         else:
             wins = self.state.wins.sum(axis=0)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.policies.checks import is_number
+from rankloop.checks import check_number
+from rankloop.kernels import Stream
 from rankloop.policies.features.base import LARGEST, FeaturePolicy
 from rankloop.policies.features.cascade_lin_ucb import CascadeLinUCB
 from rankloop.policies.features.catalogue import Catalogue
@@ -88,7 +87,7 @@ class C2UCB(CascadeLinUCB):
 
     def __init__(
         self,
-        features: Any,
+        features: npt.ArrayLike,
         n_positions: int,
         *,
         gamma: float = 1.0,
@@ -97,16 +96,11 @@ class C2UCB(CascadeLinUCB):
         noise: float = 1.0,
         seed: int | None = None,
     ) -> None:
-        if not is_number(diversity) or not 0 <= diversity <= LARGEST:
-            raise ValueError(f"diversity must be a number from 0 to {LARGEST:g}, not {diversity!r}")
-        if not is_number(noise) or not SMALLEST_NOISE <= noise <= LARGEST:
-            raise ValueError(f"noise must be a number from {SMALLEST_NOISE:g} to {LARGEST:g}, not {noise!r}")
-        self.diversity, self.noise = float(diversity), float(noise)
+        self.diversity = check_number("diversity", diversity, 0, LARGEST)
+        self.noise = check_number("noise", noise, SMALLEST_NOISE, LARGEST)
         super().__init__(features, n_positions, gamma=gamma, ridge=ridge, seed=seed)
 
-    def _state_with(
-        self, catalogue: Catalogue, rng: npt.NDArray[np.uint64], model: Ridge
-    ) -> FeatureState | DiverseState:
+    def _state_with(self, catalogue: Catalogue, rng: Stream, model: Ridge) -> FeatureState | DiverseState:
         state = super()._state_with(catalogue, rng, model)
         if self.diversity == 0:
             return state

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
+from rankloop.kernels import Floats
 from rankloop.policies.clicks.base import Ranking
 from rankloop.policies.features.base import FeaturePolicy
-from rankloop.policies.features.ridge import Floats
 
 
 class CascadeHybrid(FeaturePolicy):
@@ -60,8 +61,8 @@ class CascadeHybrid(FeaturePolicy):
 
     def __init__(
         self,
-        relevance: Any,
-        topics: Any,
+        relevance: npt.ArrayLike,
+        topics: npt.ArrayLike,
         n_positions: int,
         *,
         gamma: float = 1.0,
@@ -80,7 +81,13 @@ class CascadeHybrid(FeaturePolicy):
         """The topics of the catalogue, those of items removed included."""
         return self._topics_of(self._features)
 
-    def rank(self, candidates: Iterable[int] | None = None, *, relevance: Any = None, topics: Any = None) -> Ranking:
+    def rank(
+        self,
+        candidates: Iterable[int] | None = None,
+        *,
+        relevance: npt.ArrayLike | None = None,
+        topics: npt.ArrayLike | None = None,
+    ) -> Ranking:
         """The list to show next.
 
         Parameters
@@ -93,6 +100,6 @@ class CascadeHybrid(FeaturePolicy):
         """
         return self._rank(candidates, relevance, topics)
 
-    def add_items(self, relevance: Any, topics: Any) -> list[int]:
+    def add_items(self, relevance: npt.ArrayLike, topics: npt.ArrayLike) -> list[int]:
         """Add items to the catalogue, one row each; returns their numbers."""
         return self._add(relevance, topics)

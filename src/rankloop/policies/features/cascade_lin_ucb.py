@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
+from rankloop.kernels import Floats
 from rankloop.policies.clicks.base import Ranking
 from rankloop.policies.features.base import FeaturePolicy
-from rankloop.policies.features.ridge import Floats
 
 
 class CascadeLinUCB(FeaturePolicy):
@@ -56,7 +57,13 @@ class CascadeLinUCB(FeaturePolicy):
     _names = ("features", None)
 
     def __init__(
-        self, features: Any, n_positions: int, *, gamma: float = 1.0, ridge: float = 1.0, seed: int | None = None
+        self,
+        features: npt.ArrayLike,
+        n_positions: int,
+        *,
+        gamma: float = 1.0,
+        ridge: float = 1.0,
+        seed: int | None = None,
     ) -> None:
         super().__init__(features, None, n_positions, gamma, ridge, seed)
 
@@ -65,7 +72,7 @@ class CascadeLinUCB(FeaturePolicy):
         """The features of the catalogue, those of items removed included."""
         return self._features[0]
 
-    def rank(self, candidates: Iterable[int] | None = None, *, features: Any = None) -> Ranking:
+    def rank(self, candidates: Iterable[int] | None = None, *, features: npt.ArrayLike | None = None) -> Ranking:
         """The list to show next.
 
         Parameters
@@ -78,6 +85,6 @@ class CascadeLinUCB(FeaturePolicy):
         """
         return self._rank(candidates, features, None)
 
-    def add_items(self, features: Any) -> list[int]:
+    def add_items(self, features: npt.ArrayLike) -> list[int]:
         """Add items to the catalogue, one row each; returns their numbers."""
         return self._add(features, None)

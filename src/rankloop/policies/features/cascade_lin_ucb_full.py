@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankloop.kernels import Floats
 from rankloop.policies.features.cascade_hybrid import CascadeHybrid
-from rankloop.policies.features.ridge import Floats
 
 
 class CascadeLinUCBFull(CascadeHybrid):

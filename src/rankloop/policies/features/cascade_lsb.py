@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from rankloop.kernels import Floats
 from rankloop.policies.clicks.base import Ranking
 from rankloop.policies.features.base import FeaturePolicy
-from rankloop.policies.features.ridge import Floats
 
 
 class CascadeLSB(FeaturePolicy):
@@ -58,7 +58,13 @@ class CascadeLSB(FeaturePolicy):
     _least_coverage = -1.0
 
     def __init__(
-        self, topics: Any, n_positions: int, *, gamma: float = 1.0, ridge: float = 1.0, seed: int | None = None
+        self,
+        topics: npt.ArrayLike,
+        n_positions: int,
+        *,
+        gamma: float = 1.0,
+        ridge: float = 1.0,
+        seed: int | None = None,
     ) -> None:
         super().__init__(None, topics, n_positions, gamma, ridge, seed)
 
@@ -67,7 +73,7 @@ class CascadeLSB(FeaturePolicy):
         """The topics of the catalogue, those of items removed included."""
         return self._features[1]
 
-    def rank(self, candidates: Iterable[int] | None = None, *, topics: Any = None) -> Ranking:
+    def rank(self, candidates: Iterable[int] | None = None, *, topics: npt.ArrayLike | None = None) -> Ranking:
         """The list to show next.
 
         Parameters
@@ -80,6 +86,6 @@ class CascadeLSB(FeaturePolicy):
         """
         return self._rank(candidates, None, topics)
 
-    def add_items(self, topics: Any) -> list[int]:
+    def add_items(self, topics: npt.ArrayLike) -> list[int]:
         """Add items to the catalogue, one row each; returns their numbers."""
         return self._add(None, topics)

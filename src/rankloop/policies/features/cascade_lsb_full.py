@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
+from rankloop.kernels import Floats
 from rankloop.policies.features.cascade_hybrid import CascadeHybrid
 from rankloop.policies.features.catalogue import SLACK
-from rankloop.policies.features.ridge import Floats
 
 
 class CascadeLSBFull(CascadeHybrid):
@@ -60,8 +61,8 @@ class CascadeLSBFull(CascadeHybrid):
 
     def __init__(
         self,
-        relevance: Any,
-        topics: Any,
+        relevance: npt.ArrayLike,
+        topics: npt.ArrayLike,
         n_positions: int,
         *,
         gamma: float = 1.0,

@@ -8,10 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.policies.checks import is_index
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from rankloop.checks import is_index
+from rankloop.kernels import Bytes, Floats, Ints
 
 SLACK = 1e-9
 """How far a topic may lie outside its bounds by rounding."""
@@ -37,11 +35,11 @@ class Catalogue(NamedTuple):
     """The length of the item's other features."""
     table: Floats
     """The coverage as a table, one row a topic, where items cover many topics each; else empty."""
-    eligible: npt.NDArray[np.uint8]
+    eligible: Bytes
     """Whether an item may be shown: those removed keep their features, since clicks on them may still come."""
 
 
-def new_catalogue(relevance: Floats, topics: Floats, eligible: npt.NDArray[np.uint8] | None = None) -> Catalogue:
+def new_catalogue(relevance: Floats, topics: Floats, eligible: Bytes | None = None) -> Catalogue:
     """A catalogue of items with these features, one row an item."""
     items, covered = np.nonzero(topics)
     by_topic, topic_items = np.nonzero(topics.T)
@@ -63,7 +61,7 @@ def new_catalogue(relevance: Floats, topics: Floats, eligible: npt.NDArray[np.ui
     )
 
 
-def n_columns(table: Any) -> int:
+def n_columns(table: npt.ArrayLike | None) -> int:
     """How many features a table has; none, if it is not given."""
     return 0 if table is None else int(np.shape(table)[1])
 

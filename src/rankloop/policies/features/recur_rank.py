@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.kernels import below, choose, compiled, entry, learn, settled, step
+from rankloop.checks import check_between, check_whole
+from rankloop.kernels import (
+    Clicks,
+    Floats,
+    Ints,
+    Items,
+    Notes,
+    Stream,
+    below,
+    choose,
+    compiled,
+    entry,
+    learn,
+    step,
+)
 from rankloop.policies.base import shuffled
-from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.features.catalogue import check_features
 from rankloop.policies.features.design import g_optimal, least_squares
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 END, STAMP, PHASE, N_TRIED, RANK, MISSING = range(6)
 QUOTA, SEEN, CLICKED = range(3)
@@ -27,7 +37,7 @@ LAST_PHASE = 20
 
 
 class RecurRankState(NamedTuple):
-    rng: npt.NDArray[np.uint64]
+    rng: Stream
     features: Floats
     members: Ints
     tried: Ints
@@ -46,7 +56,7 @@ class RecurRankState(NamedTuple):
 
 
 @step(choose, RecurRankState, counted=False)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: RecurRankState, items: Items, notes: Notes) -> None:
     part, members, tried, tally = state.part, state.members, state.tried, state.tally
     n = len(items)
     for k in range(n):
@@ -69,7 +79,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 
 @step(learn, RecurRankState)
-def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+def _learn(state: RecurRankState, items: Items, notes: Notes, clicks: Clicks) -> None:
     part, tally = state.part, state.tally
     finished = False
     for k in range(len(clicks)):
@@ -85,7 +95,9 @@ def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
 
 
 @compiled
-def _end_phases(features: Any, members: Any, tried: Any, part: Any, tally: Any, counts: Any, log_parts: float) -> None:
+def _end_phases(
+    features: Floats, members: Ints, tried: Ints, part: Ints, tally: Ints, counts: Ints, log_parts: float
+) -> None:
     """Order the items of parts that have been observed enough, split them where gaps are wide, and look closer."""
     n = len(part)
     for first in range(n):
@@ -109,8 +121,8 @@ def _end_phases(features: Any, members: Any, tried: Any, part: Any, tally: Any, 
 
 @compiled
 def _estimate(
-    features: Any, members: Any, tried: Any, tally: Any, first: int, end: int, n_tried: int, rank: int
-) -> Any:
+    features: Floats, members: Ints, tried: Ints, tally: Ints, first: int, end: int, n_tried: int, rank: int
+) -> Floats:
     """What each item of a part is estimated to attract, given that users look at its first position."""
     width = features.shape[1]
     rows = np.zeros((n_tried, width))
@@ -132,7 +144,7 @@ def _estimate(
 
 
 @compiled
-def _sort(members: Any, attraction: Any, first: int, end: int) -> None:
+def _sort(members: Ints, attraction: Floats, first: int, end: int) -> None:
     """Put the items of a part in order, best first; equals stay as they were. Runs of doubling size are merged."""
     merged = members.copy()
     size = 1
@@ -154,12 +166,12 @@ def _sort(members: Any, attraction: Any, first: int, end: int) -> None:
 
 @compiled
 def _start_phase(
-    features: Any,
-    members: Any,
-    tried: Any,
-    part: Any,
-    tally: Any,
-    counts: Any,
+    features: Floats,
+    members: Ints,
+    tried: Ints,
+    part: Ints,
+    tally: Ints,
+    counts: Ints,
     log_parts: float,
     first: int,
     end: int,
@@ -200,7 +212,7 @@ def _start_phase(
 
 
 @entry
-def _begin(state: Any) -> None:
+def _begin(state: RecurRankState) -> None:
     _start_phase(
         state.features,
         state.members,
@@ -213,11 +225,6 @@ def _begin(state: Any) -> None:
         len(state.members),
         1,
     )
-
-
-@step(settled, RecurRankState)
-def _settled(state: Any) -> Any:
-    return state.counts[N_OPEN] == 0
 
 
 def _scaled(features: Floats) -> Floats:
@@ -278,6 +285,7 @@ class RecurRank(ClickPolicy):
     S. Li, T. Lattimore, C. Szepesvári. Online Learning to Rank with Features. ICML 2019.
     """
 
+    state: RecurRankState
     examples = (
         {"features": np.eye(5), "n_positions": 2, "horizon": 5000},
         {"features": np.eye(7)[:, :1] - [[0.0, 1.0, 2.0]], "n_positions": 3, "horizon": 5000, "delta": 0.2},
@@ -286,7 +294,7 @@ class RecurRank(ClickPolicy):
 
     def __init__(
         self,
-        features: Any,
+        features: npt.ArrayLike,
         n_positions: int,
         *,
         horizon: int,
@@ -311,9 +319,9 @@ class RecurRank(ClickPolicy):
         _begin(self.state)
 
     @property
-    def kept(self) -> Any:
+    def kept(self) -> RecurRankState:
         """What is saved: all but the features, which are a parameter."""
-        return self.state._replace(features=None)
+        return self.state._replace(features=None)  # type: ignore[arg-type]  # nothing to save
 
     def _check_ranking(self, ranking: Ranking) -> Ints:
         items = super()._check_ranking(ranking)
@@ -335,6 +343,11 @@ class RecurRank(ClickPolicy):
             parts.append(self.state.members[first:end].tolist())
             first = end
         return parts
+
+    @property
+    def settled(self) -> bool:
+        """Whether every later list is known to be the next one: no part has anything left to try."""
+        return bool(self.state.counts[N_OPEN] == 0)
 
     @property
     def best(self) -> list[int]:
