@@ -12,6 +12,7 @@ from rankloop.cli.errors import refusing
 from rankloop.cli.folder import Folder
 from rankloop.cli.options import Scale
 from rankloop.cli.tables import print_results
+from rankloop.extras import PLOTS, how_to_install
 from rankloop.runs import display
 from rankloop.simulation import simulate
 from rankloop.simulation.jobs import SimulationJob
@@ -68,7 +69,10 @@ def compare(
     table, drawn = folder.finish(pictures)
     print_results(folder.results.values(), title)
     print(f"Table: {table}")
-    print(f"Plot{'s' * (len(drawn) > 1)}: {' ' * (len(drawn) == 1)}{', '.join(map(str, drawn))}")
+    if drawn:
+        print(f"Plot{'s' * (len(drawn) > 1)}: {' ' * (len(drawn) == 1)}{', '.join(map(str, drawn))}")
+    else:
+        print(f"Plot:  none, since {how_to_install('plots', PLOTS)}")
     print(f"Runs:  {', '.join(str(out / name) for name in folder.results)}")
 
 

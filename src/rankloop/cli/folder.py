@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from rankloop.cli.errors import Refused, refusing
+from rankloop.extras import can_plot
 from rankloop.policies import Policy
 from rankloop.report import as_csv, rows
 from rankloop.simulation import Result, plot
@@ -80,15 +81,16 @@ class Folder:
             self._saved = time.monotonic()
 
     def finish(self, pictures: Mapping[str, Mapping[str, Any]]) -> tuple[Path, list[Path]]:
-        """Write the table and the plots, each with its options, and say where they are."""
+        """Write the table and, where matplotlib is there, the plots, each with its options, and say where they are."""
         table = self.path / "results.csv"
         with refusing("cannot write the results"):
             with replacing(table) as file:
                 file.write(as_csv(rows(self.results.values())).encode())
-            for name, options in pictures.items():
+            drawn = pictures if can_plot() else {}
+            for name, options in drawn.items():
                 with replacing(self.path / name) as file:
                     plot(self.results.values(), **options).savefig(file, format="png")
-        return table, [self.path / name for name in pictures]
+        return table, [self.path / name for name in drawn]
 
     def abandon(self) -> bool:
         """Whether there is nothing to keep; an empty folder is then removed."""

@@ -10,13 +10,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from rankloop.cli.tables import console
-from rankloop.report.scorecard import MARKS, Judged, by_chapter, chapter_title, counted, found_here
-from rankloop.report.settings import kind_and_text
+from rankloop.report.experiment_tables import kind_and_text
+from rankloop.report.scorecard import Judged, by_chapter, chapter_title, counted, found_here, said
 from rankloop.wording import duration
 
 if TYPE_CHECKING:
     from rankloop.experiments import Outcome
-    from rankloop.report.blocks import Table as Rows
+    from rankloop.report.markdown import Table as Rows
     from rankloop.runs import Watcher
 
 COLOURS = {"holds": "green", "fails": "red", "undecided": "yellow"}
@@ -45,7 +45,7 @@ def print_scorecard(judged: Sequence[Judged]) -> None:
         box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
-    table.add_column("verdict", no_wrap=True)
+    table.add_column("verdict", max_width=20)
     table.add_column("claim", ratio=4)
     table.add_column("found here", ratio=4)
     table.add_column("section")
@@ -53,7 +53,7 @@ def print_scorecard(judged: Sequence[Judged]) -> None:
         table.add_section()
         table.add_row("", f"[bold]{escape(chapter_title(chapter))}[/] [dim]{counted(found)}[/]")
         for claim, _, finding, _ in found:
-            verdict = f"[{COLOURS[finding.verdict]}]{MARKS[finding.verdict]} {finding.verdict}[/]"
+            verdict = f"[{COLOURS[finding.verdict]}]{escape(said(finding.verdict, finding.waits))}[/]"
             table.add_row(verdict, *map(escape, (claim.text, found_here(finding), claim.section)))
     console().print(table)
 

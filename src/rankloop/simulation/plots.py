@@ -10,11 +10,14 @@ from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from rankloop.extras import PLOTS, extra
 from rankloop.simulation.result import Result
+
+with extra("plots", PLOTS):
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, NullFormatter
 
 Floats = npt.NDArray[np.float64]
 Style = Literal["-", "--", "-.", ":"]

@@ -166,12 +166,15 @@ class Result:
         return cls(setting, steps, finished, bool(header.get("interrupted", False)))
 
     def plot(self, *, log: bool = True, record: str = "regret") -> Figure:
-        """The mean over runs against time, with a band of one standard error, as a matplotlib figure."""
+        """The mean over runs against time, with a band of one standard error; needs the extra `plots`."""
         return plot([self], log=log, record=record)
 
 
 def plot(results: Iterable[Result], *, log: bool = True, record: str = "regret", title: str | None = None) -> Figure:
-    """Several results in one picture, on logarithmic or linear axes; returns the matplotlib figure."""
+    """Several results in one picture, on logarithmic or linear axes; returns the matplotlib figure.
+
+    Needs the extra `plots`.
+    """
     from rankloop.simulation.plots import plot_results
 
     return plot_results(list(results), log=log, record=record, title=title)
