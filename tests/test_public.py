@@ -12,10 +12,10 @@ import rankloop
 NAMES = """
 C2UCB DTS REX3 RMED1 RUCB AsyncLive BatchRank BubbleRank CascadeDUCB CascadeHybrid CascadeHybridTS CascadeKLUCB
 CascadeLSB CascadeLSBFull CascadeLinTS CascadeLinUCB CascadeLinUCBFull CascadeModel CascadeSWUCB CascadeUCB1
-ClickEnvironment ClickPolicy ClickProblem DependentClickModel DriftingCascade DriftingDependentClickModel
+ClickEnvironment ClickPolicy ClickProblem DependentClickModel Difference DriftingCascade DriftingDependentClickModel
 DriftingPositionBasedModel Duel DuelingPolicy FeaturePolicy FixedRanking HybridCascade HybridClippingWarning
 HybridProblem LSBGreedy Live MergeDTS MergeRUCB PositionBasedModel PreferenceMatrix RankedEXP3 Ranking RecurRank
-Result Segments SelfSparring Sparring TopRank click_problems hybrid_problems load plot simulate train
+Result Segments SelfSparring Sparring TopRank click_problems difference hybrid_problems load plot simulate train
 """
 
 

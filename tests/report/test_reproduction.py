@@ -296,7 +296,7 @@ def test_all_results_as_one_table(missing: bool, tmp_path: Path, monkeypatch: py
     many.results["CM", "A"].setting["queries"] = ["q1", "q2"]
     path = data.write_results([outcome(), many], tmp_path)
     if missing:
-        assert path.name == "results.csv"
+        assert path.name == "all-results.csv"
         head, *lines = csv.reader(path.read_text().splitlines())
         rows = [(*line[:3], int(line[3]), int(line[4]), line[5], float(line[6])) for line in lines]
     else:

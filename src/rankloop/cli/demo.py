@@ -174,7 +174,7 @@ def demo(
 
     from rankloop import __version__
     from rankloop.cli.errors import refusing
-    from rankloop.cli.folder import check_writable
+    from rankloop.cli.running import check_writable
     from rankloop.cli.tables import print_results
     from rankloop.report import Section, page
     from rankloop.runs import display

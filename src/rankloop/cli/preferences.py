@@ -69,7 +69,7 @@ def preferences(
         typer.Option(metavar="FILE", help="LETOR data to train LambdaMART rankers on; instead of features."),
     ] = None,
     models: Annotated[str, typer.Option(metavar="N", help="How many rankers to train with --train.")] = "24",
-    seed: Annotated[str, typer.Option(metavar="N", help="Of everything random.")] = "0",
+    seed: Annotated[str, typer.Option(metavar="N", help="Seed of all random numbers.")] = "0",
     workers: Annotated[str | None, typer.Option(metavar="N", help="Threads.", show_default="all cores")] = None,
     cache: Annotated[bool, typer.Option(help="Keep what was read beside DATA, to read it faster next time.")] = True,
 ) -> None:

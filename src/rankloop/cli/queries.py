@@ -11,6 +11,7 @@ from rankloop.environments.queries import N_ITEMS, built_in
 
 if TYPE_CHECKING:
     from rankloop.environments import ClickProblem
+    from rankloop.experiments import Source
 
 N_BUILT_IN = 10
 """Built-in queries, where no number is given."""
@@ -39,6 +40,13 @@ def read_queries(models: str | None, click_model: str, queries: str | None) -> t
         raise Refused(f"--queries {wanted}: {models} has only {len(problems)} queries of {N_ITEMS} items")
     problems = problems[:wanted]
     return problems, f"{len(problems):,} quer{'y' if len(problems) == 1 else 'ies'} of {path.name}, {model}"
+
+
+def source_of(models: str | None) -> Source:
+    """Where the queries come from, for the report."""
+    from rankloop.experiments import Source
+
+    return Source("made-up queries", real=False) if models is None else Source(Path(models).name, real=True)
 
 
 def read_shape(positions: str, top: str | None, counted: int | None) -> tuple[int, int]:

@@ -53,14 +53,13 @@ class MeasuredPreferences(PreferenceMatrix):
         *,
         name: str = "matrix",
     ) -> None:
-        super().__init__(preferences, name=name)
+        super().__init__(preferences, name=name, names=names)
         self.counts = np.asarray(counts, np.int64)
         self.errors = np.asarray(errors, np.float64)
-        self.names = tuple(str(given) for given in names)
         self.setting = dict(setting)
         shape = (self.n_arms, self.n_arms)
-        if self.counts.shape != shape or self.errors.shape != shape or len(self.names) != self.n_arms:
-            raise ValueError(f"counts and errors must be of shape {shape} and names as many, one for each ranker")
+        if self.counts.shape != shape or self.errors.shape != shape:
+            raise ValueError(f"counts and errors must be of shape {shape}")
 
     def save(self, path: str | Path) -> None:
         """Write everything as npz, or the bare matrix as CSV where the path does not end so."""

@@ -62,12 +62,13 @@ def data_used(outcome: Outcome) -> str:
 
 def experiment_facts(outcome: Outcome, cores: int) -> dict[str, str]:
     """The setting in short."""
-    amount, paper = outcome.amount, projection(outcome)
+    amount = outcome.amount
     kind = "user" if outcome.experiment.chapter == 5 else "query"
     of_each = "" if amount.problems is None else f" of each {kind}"
     played = [result for result in outcome.results.values() if result.finished]
     horizons = [int(result.steps[-1]) for result in played] or [amount.horizon]
-    facts = {"thesis": f"section {outcome.experiment.section}", "steps per run": _range(horizons, "{:,.0f}")}
+    facts = {"thesis": f"section {outcome.experiment.section}"} if outcome.experiment.section else {}
+    facts["steps per run"] = _range(horizons, "{:,.0f}")
     runs = [len(result.finished) / n_problems(result) for result in played] or [amount.runs]
     facts["runs"] = f"{_range(runs, '{:,.0f}')}{of_each}"
     if amount.problems is not None:
@@ -75,7 +76,9 @@ def experiment_facts(outcome: Outcome, cores: int) -> dict[str, str]:
         facts["users" if kind == "user" else "queries"] = _range(problems, "{:,.0f}")
     facts["data"] = data_used(outcome)
     facts["core time"] = duration(outcome.seconds)
-    facts[f"paper scale on {cores} cores"] = f"{'over ' * (not paper.whole)}{duration(paper.seconds / cores)}"
+    if "paper" in outcome.experiment.amounts:
+        paper = projection(outcome)
+        facts[f"paper scale on {cores} cores"] = f"{'over ' * (not paper.whole)}{duration(paper.seconds / cores)}"
     return facts
 
 
