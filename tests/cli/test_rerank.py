@@ -132,6 +132,24 @@ def test_policies_are_told_the_horizon_or_what_replaces_it(monkeypatch: pytest.M
     assert len(make_click_policies("all", problem, 3, 1000)) == len(click_policies())
 
 
+def test_lists_may_be_shorter_than_ten(tmp_path: Path) -> None:
+    """As docs/adding-your-own.md makes them, three items long; a query with fewer is left out."""
+    path, out = tmp_path / "my-models.json", tmp_path / "out"
+    long = [{"query": name, "PBM": {"attraction": [0.1, 0.2, 0.7], "examination": [1, 0.5, 0.2]}} for name in "ab"]
+    short = {"query": "c", "PBM": {"attraction": [0.1, 0.2], "examination": [1, 0.5]}}
+    path.write_text(json.dumps([*long, short]))
+    command = (path, "--click-model", "pbm", "--policies", "FixedRanking", "--horizon", "1,000", "--runs", 1)
+    result = rankloop("rerank", *command, "--out", out)
+    assert result.exit_code == 0, result.output
+    assert "2 queries of my-models.json, PBM: 3 of 3 items shown, 1,000 lists a run, the top 3 counted" in result.stdout
+    assert f"{path}: 1 query with fewer than 3 items left out" in result.stderr
+    path.write_text(json.dumps(long))
+    complaint = refused("rerank", *command, "--positions", 4, "--out", out)
+    assert complaint == ("--positions must be at most 3, the length of the longest list, not 4")
+    complaint = refused("drift", *command, "--out", out)
+    assert complaint == f"{path}: queries must have at least 6 items here, and the longest has 3"
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -165,10 +183,13 @@ def test_bad_arguments(arguments: list[str], complaint: str, tmp_path: Path, mon
 
 def test_bad_files_of_models(models: Path, tmp_path: Path) -> None:
     out = ("--out", tmp_path / "out")
-    assert "has only 2 queries" in refused("rerank", models, "--queries", 3, *out)
+    complaint = refused("rerank", models, "--queries", 3, *out)
+    assert complaint == f"--queries must be at most 2, not 3: {models} has 2 queries of 10 items"
     (tmp_path / "bad.json").write_text("[{]")
-    assert "bad.json" in refused("rerank", tmp_path / "bad.json", *out)
+    complaint = refused("rerank", tmp_path / "bad.json", *out)
+    assert complaint.startswith(f"{tmp_path / 'bad.json'} is not JSON")
+    assert complaint.count("bad.json") == 1
     without = [{"query": "x", "CM": {"attraction": [0.1] * 10}}]
     (tmp_path / "cm.json").write_text(json.dumps(without))
-    assert "has no DCM" in refused("rerank", tmp_path / "cm.json", *out)
+    assert "query 'x' has the fitted CM, but no DCM" in refused("rerank", tmp_path / "cm.json", *out)
     assert not (tmp_path / "out").exists()

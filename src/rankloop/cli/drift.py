@@ -49,11 +49,11 @@ def drift(
     from rankloop.cli.arguments import make_click_policies, whole
     from rankloop.cli.own_problem import OwnProblem, compare
     from rankloop.cli.queries import read_queries, read_shape, source_of
-    from rankloop.environments.queries import N_EPOCHS, drifting
+    from rankloop.environments.queries import N_DRIFTING, N_EPOCHS, drifting
 
     whole("--horizon", horizon, N_EPOCHS)
-    n_positions, n_counted = read_shape(positions, top, None)
-    problems, name = read_queries(models, click_model, queries)
+    problems, name = read_queries(models, click_model, queries, least=N_DRIFTING)
+    n_positions, n_counted = read_shape(positions, top, None, problems[0])
     users = drifting(problems, scale.horizon, scale.seed)
     shape = f"{n_positions} of {users[0].n_items} items shown, {scale.horizon:,} lists per run"
     own = OwnProblem(

@@ -19,6 +19,7 @@ from rankloop.cli.errors import Refused, refusing
 from rankloop.cli.options import Scale
 from rankloop.cli.running import check_writable, finish, run, write_report
 from rankloop.cli.tables import print_results
+from rankloop.environments.problems import each_of
 from rankloop.experiments import Amount, Experiment, Outcome, Panel, Player, Source
 from rankloop.report import as_csv, rows
 from rankloop.simulation import Result
@@ -102,8 +103,7 @@ def compare(problem: OwnProblem, policies: str, scale: Scale, out: Path | None, 
         _abandon(folder, outcomes, left)
     [outcome] = outcomes
     results = {label: result for (_, label), result in outcome.results.items()}
-    n_problems = len(problem.environment) if isinstance(problem.environment, list) else 1
-    done = {label: len(result.finished) // n_problems for label, result in results.items()}
+    done = {label: len(result.finished) // len(each_of(problem.environment)) for label, result in results.items()}
     _keep(folder, setting, {label: (texts[label], n) for label, n in done.items() if n})
     _report(problem, outcome, list(results.values()), folder, left, scale.workers)
     return outcome, folder

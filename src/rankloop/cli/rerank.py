@@ -34,7 +34,9 @@ def rerank(
         str | None,
         typer.Option(metavar="N", help="Positions over which regret and NDCG count.", show_default=f"{COUNTED}"),
     ] = None,
-    positions: Annotated[str, typer.Option(metavar="K", help="Positions of a list, at most 10.")] = "10",
+    positions: Annotated[
+        str | None, typer.Option(metavar="K", help="Positions of a list, at most 10.", show_default="all")
+    ] = None,
     workers: Workers = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the results.", show_default=FOLDER)] = None,
     seed: Seed = "0",
@@ -53,8 +55,8 @@ def rerank(
     from rankloop.cli.own_problem import OwnProblem, compare
     from rankloop.cli.queries import read_queries, read_shape, source_of
 
-    n_positions, n_counted = read_shape(positions, top, COUNTED)
     problems, name = read_queries(models, click_model, queries)
+    n_positions, n_counted = read_shape(positions, top, COUNTED, problems[0])
     shape = f"{n_positions} of {problems[0].n_items} items shown, {scale.horizon:,} lists per run"
     own = OwnProblem(
         "rerank",

@@ -19,6 +19,9 @@ from rankloop.environments.problems import ClickProblem
 N_ITEMS = 10
 """Items of each query: as many as a page of results shows."""
 
+N_DRIFTING = 6
+"""Items that a query needs to drift: three that stay, and three that rise."""
+
 N_EPOCHS = 10
 """Epochs of the thesis' experiments with drift."""
 

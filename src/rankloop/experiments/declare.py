@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple
 
+from rankloop.environments.problems import each_of
 from rankloop.simulation import Result
 
 Scale = Literal["smoke", "laptop", "paper", "own"]
@@ -135,8 +136,7 @@ class Outcome:
     def n_problems(self, panel: str, player: str) -> int:
         """How many queries or users a player met, the first of the panel; 1 where there is one environment."""
         [found] = [each for each in self.panels if each.name == panel]
-        met = met_by(found.environment, self.amount_of(panel, player))
-        return len(met) if isinstance(met, list) else 1
+        return len(each_of(met_by(found.environment, self.amount_of(panel, player))))
 
     def result(self, panel: str, player: str) -> Result:
         """The runs of one player in one panel."""

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.environments import ClickProblem, HybridProblem, PreferenceMatrix
+from rankloop.environments import ClickProblem, PreferenceMatrix
+from rankloop.environments.problems import each_of, users_of
 from rankloop.policies import Policy
 from rankloop.runs import Advance, Job, Run, Stopped
 from rankloop.runs.job import Task
@@ -26,8 +27,7 @@ PROBE_SECONDS = 0.003
 
 def simulations(policy: Any, environment: Any, top: int | None, initial: Sequence[int] | None) -> list[Simulation]:
     """The simulations in a collection of environments, or the one in a single environment, checked."""
-    single = isinstance(environment, ClickProblem | HybridProblem) or not isinstance(environment, list | tuple)
-    found = [_simulation(policy, each, top, initial) for each in ([environment] if single else environment)]
+    found = [_simulation(policy, each, top, initial) for each in each_of(environment)]
     if not found:
         raise ValueError("there is no environment to simulate in: the collection is empty")
     for each in found:
@@ -35,17 +35,14 @@ def simulations(policy: Any, environment: Any, top: int | None, initial: Sequenc
     return found
 
 
-def _simulation(policy: Any, environment: Any, top: int | None, initial: Sequence[int] | None) -> Simulation:
-    given = environment
-    if isinstance(environment, ClickProblem):
-        initial = environment.initial if initial is None else initial
-        environment = environment.environment
-    elif isinstance(environment, HybridProblem):
-        environment = environment.environment
+def _simulation(policy: Any, problem: Any, top: int | None, initial: Sequence[int] | None) -> Simulation:
+    environment = users_of(problem)
     if not (isinstance(environment, PreferenceMatrix) or hasattr(environment, "state_at")):
         raise ValueError(f"environment must be a PreferenceMatrix or users who click, not {environment!r}")
     if not hasattr(policy, "update") and callable(policy):
-        policy = policy(given)
+        policy = policy(problem)
+    if initial is None and isinstance(problem, ClickProblem):
+        initial = problem.initial
     if initial is None and hasattr(environment, "attraction"):
         initial = getattr(policy, "initial", None)
     kind = DuelSimulation if isinstance(environment, PreferenceMatrix) else ListSimulation
