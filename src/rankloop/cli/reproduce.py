@@ -58,7 +58,8 @@ def reproduce(
         typer.Option(metavar="N", help="Runs of each policy, instead of as many as the scale says; only new ones run."),
     ] = None,
     workers: Annotated[str | None, typer.Option(metavar="N", help="Runs at once.", show_default="all cores")] = None,
-    seed: Annotated[str, typer.Option(metavar="N", help="Of everything random.")] = "0",
+    seed: Annotated[str, typer.Option(metavar="N", help="Seed of all random numbers.")] = "0",
+    beside: Annotated[str | None, typer.Option(hidden=True, help="Page that the report links to.")] = None,
 ) -> None:
     """Run the thesis' experiments anew, judge its claims, and write a report.
 
@@ -81,7 +82,7 @@ def reproduce(
     check_writable(out)
     players = _players(with_ or ())
     outcomes, left = _run(chosen, scale, data, out, cluster, players, n_workers, first_seed)
-    report = _write(outcomes, out, _command(names, scale, data, with_, runs, seed), n_workers)
+    report = _write(outcomes, out, _command(names, scale, data, with_, runs, seed), n_workers, beside)
     _finish(outcomes, report, out, left)
 
 
@@ -180,7 +181,9 @@ def _command(
     return shlex.join(parts)
 
 
-def _write(outcomes: Sequence[Outcome], out: Path, command: str, workers: int | None) -> Report | None:
+def _write(
+    outcomes: Sequence[Outcome], out: Path, command: str, workers: int | None, beside: str | None
+) -> Report | None:
     if not outcomes:
         return None
     from rankloop import __version__
@@ -189,8 +192,11 @@ def _write(outcomes: Sequence[Outcome], out: Path, command: str, workers: int | 
     from rankloop.report.reproduction import reproduction
 
     footer = f"Made by rankloop {__version__} with the command: {command}"
+    pages = {beside: "the page of the demo"} if beside else {}
     found = {outcome.experiment.name: bounds(outcome) for outcome in outcomes}
-    report = reproduction(outcomes, CLAIMS, cores=workers or os.cpu_count() or 1, footer=footer, bounds=found)
+    report = reproduction(
+        outcomes, CLAIMS, cores=workers or os.cpu_count() or 1, footer=footer, bounds=found, beside=pages
+    )
     with refusing("cannot write the report"):
         report.write(out)
     return report
