@@ -53,6 +53,7 @@ def reproduce(
     ] = None,
     workers: Annotated[str | None, typer.Option(metavar="N", help="Runs at once.", show_default="all cores")] = None,
     seed: Annotated[str, typer.Option(metavar="N", help="Seed of all random numbers.")] = "0",
+    beside: Annotated[str | None, typer.Option(hidden=True, help="Page that the report links to.")] = None,
 ) -> None:
     """Run the thesis' experiments anew, judge its claims, and write a report.
 
@@ -82,7 +83,9 @@ def reproduce(
     if not outcomes:
         print("No run had finished, so there is nothing to report.")
         raise typer.Exit(130)
-    report = write_report(outcomes, CLAIMS, out, _command(names, scale, data, with_, runs, seed), n_workers)
+    command = _command(names, scale, data, with_, runs, seed)
+    pages = {beside: "the page of the demo"} if beside else {}
+    report = write_report(outcomes, CLAIMS, out, command, n_workers, beside=pages)
     print_scorecard(report.judged)
     print_timings(report.timings)
     finish(outcomes, report, out, left)

@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
+from types import MappingProxyType
 
 from markdown_it import MarkdownIt
 
 from rankloop.extras import can_plot
 from rankloop.policies.features import Explanation, plot_coverage
 from rankloop.report.drawings import CAPTIONS, INK, NO_PLOTS, described, inline_svg
-from rankloop.report.markdown import Picture, facts, folded, heading, prose
+from rankloop.report.markdown import Picture, facts, folded, heading, links, prose
 from rankloop.report.tables import ranking
 from rankloop.simulation import Result
 
@@ -38,12 +39,19 @@ class Section:
     """What the results say, in words; it stands before the table."""
 
 
-def page(title: str, text: str, sections: Iterable[Section], footer: str = "") -> str:
+def page(
+    title: str,
+    text: str,
+    sections: Iterable[Section],
+    footer: str = "",
+    beside: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """The page as text, to be written to a file that ends in .html.
 
-    Plain text is escaped; an empty line in it begins a paragraph.
+    Plain text is escaped; an empty line in it begins a paragraph. `beside` names files to link to, each with what it
+    holds.
     """
-    parts = [heading(1, title), prose(text)]
+    parts = [heading(1, title), prose(text), *([links("Beside this page", beside)] if beside else [])]
     pictures: list[Picture] = []
     if not can_plot():
         parts.append(prose(NO_PLOTS))
