@@ -227,7 +227,9 @@ def test_a_write_that_fails_is_told_and_can_be_repeated(stubborn: tuple[Stubborn
         assert "the disk is full" in told["detail"]
         store.fails = False
         connection.send(click(id_))
-        assert connection.read()[2] == {"fate": "duplicate"}  # the first is in the journal by now, and so is this answer
+        assert connection.read()[2] == {
+            "fate": "duplicate"
+        }  # the first is in the journal by now, and so is this answer
         assert running.admin.get("/v1/loops/search").json()["status"]["clicks"] == 1
 
 
