@@ -178,7 +178,7 @@ class LeasedDatabase:
     def _make(self, connection: Connection) -> None:
         if not self._query("SELECT to_regnamespace('rankloop') IS NOT NULL")[0][0]:
             connection.execute("CREATE SCHEMA rankloop")
-        connection.execute(sql.SCHEMA)
+        connection.execute((sql.SCHEMA + sql.KEYS).encode())
         row = (SCHEMA_VERSION, secrets.token_bytes(4), secrets.token_bytes(32))
         connection.execute("INSERT INTO rankloop.meta VALUES (%s, %s, %s)", row)
         values = "VALUES (%s, '', 0, 'epoch', true, 0, 0, 0)"

@@ -20,7 +20,7 @@ from rankloop.live.impressions import Impressions
 from rankloop.live.journal import Journal
 from rankloop.live.loops import Loop, Loops
 from rankloop.live.pages import Pins, check_pinned
-from rankloop.live.settings import Settings, check_name, check_names, duration, one_of, read_config, shorten, size
+from rankloop.live.settings import Settings, check_name, check_names, duration, one_of, read_config, size
 from rankloop.live.showing import Showing
 from rankloop.live.shown import LiveDuel, Shown
 from rankloop.live.stores import Store, StoreError, open_store
@@ -29,6 +29,7 @@ from rankloop.live.upkeep import Upkeep, attend
 from rankloop.live.verify import Verification, Verifier
 from rankloop.live.warm import WarmLearners
 from rankloop.policies import SafetyReceipt
+from rankloop.wording import shorten
 
 
 class Live:
@@ -46,7 +47,8 @@ class Live:
     clock
         Function that tells the time in seconds; for tests.
     memory
-        Bytes that learners may take in memory, such as `"256 MB"`; beyond, those not used for longest are packed away.
+        Bytes that learners and open impressions may take in memory, such as `"256 MB"`; beyond, those not used for
+        longest leave it, and come back from the store.
     keep
         How long the journal is kept, such as `"90 days"`; for ever if not given.
     background
@@ -92,8 +94,8 @@ class Live:
         try:
             self._journal = Journal(self._store, clock, self._loops.totals)
             self._signer = Signer(self._journal.header.store, self._journal.header.secret)
-            self._learners = WarmLearners(self._journal, self._loops, room)
-            self._impressions = Impressions(self._journal, self._loops, self._learners)
+            self._learners = WarmLearners(self._journal, self._loops, int(0.8 * room))
+            self._impressions = Impressions(self._journal, self._loops, self._learners, int(0.2 * room))
             parts = (self._journal, self._loops, self._learners, self._impressions)
             self._showing = Showing(*parts, self._signer)
             self._hearing = Hearing(*parts, self._signer)
@@ -353,12 +355,7 @@ class Live:
         self._check_writable()
         if isinstance(batch, str | bytes | Mapping) or not isinstance(batch, Iterable):
             raise ValueError(f"events are given as a list of objects, not {shorten(batch)}")
-        fates = []
-        for given in batch:
-            try:
-                fates.append(self._hearing.take_all(given))
-            except ValueError as error:
-                fates.append(f"invalid: {error}")
+        fates = self._hearing.take_many(batch)
         self._journal.commit(self._journal.seq)
         return fates
 
@@ -498,6 +495,48 @@ class Live:
         self._journal.flush()
         with self._upkeep.reading:
             return export(self._store, path, self._journal.durable, progress)
+
+    # -- for programs that serve others ---------------------------------------------------------------------------
+
+    @property
+    def last(self) -> int:
+        """Number of the last entry of the journal, which may not be durable yet."""
+        return self._journal.seq
+
+    @property
+    def durable(self) -> int:
+        """Number of the entry up to which the journal has been written for good."""
+        return self._journal.durable
+
+    def commit(self, upto: int) -> None:
+        """Return once the journal has been written for good up to this entry."""
+        self._check_writable()
+        self._journal.commit(upto)
+
+    def withdraw(self, impression: str) -> None:
+        """Say that a list will not be shown to anybody: nothing is learned from it."""
+        self._check_writable()
+        found, _, _ = self._hearing.find(impression)
+        if found is not None:
+            self._impressions.withdraw(found)
+
+    def loop_of(self, impression: str) -> str | None:
+        """The name of the loop that an impression belongs to; None if it is none of this store's."""
+        self._check_usable()
+        try:
+            loop = self._impressions.loop_of(self._signer.read(impression).learner)
+        except (Unknown, Foreign):
+            return None
+        return None if loop is None else loop.name
+
+    def settings(self, loop: str) -> Settings:
+        """What a loop was told."""
+        return self._loops.named(loop).settings
+
+    @property
+    def store(self) -> Store:
+        """Where the journal is kept."""
+        return self._store
 
     # -- looking after itself ------------------------------------------------------------------------------------
 

@@ -159,6 +159,18 @@ class PostgresStore(LeasedDatabase):
         """The counts of each loop, as last written."""
         return dict(self._query("SELECT loop, counts FROM rankloop.totals WHERE partition = %s", (PARTITION,)))
 
+    def keys(self) -> Mapping[str, bytes]:
+        """What is kept of each access key, by the key's name."""
+        return dict(self._query("SELECT name, record FROM rankloop.keys"))
+
+    def put_key(self, name: str, record: bytes) -> None:
+        """Keep something of an access key, in place of what is there."""
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT INTO rankloop.keys VALUES (%s, %b) ON CONFLICT (name) DO UPDATE SET record = excluded.record",
+                (name, record),
+            )
+
     def size(self) -> int:
         """Bytes that the tables and their indexes take."""
         return self._query(

@@ -36,7 +36,9 @@ CREATE TABLE rankloop.totals (
 # Keys are UTF-8 in bytea, so that any database holds any of them, whatever its encoding; and their index holds digests,
 # because an entry of an index has at most 2,704 bytes.
 
-MIGRATIONS: dict[int, str] = {}
+KEYS = "CREATE TABLE rankloop.keys (name text PRIMARY KEY, record bytea NOT NULL);"
+
+MIGRATIONS: dict[int, str] = {1: KEYS}
 """What turns the tables of one version into those of the next."""
 
 MAKING = 0x524C6F70

@@ -53,8 +53,9 @@ CREATE TABLE snapshots (learner INTEGER PRIMARY KEY, seq INTEGER NOT NULL, state
 CREATE TABLE bases (learner INTEGER PRIMARY KEY, seq INTEGER NOT NULL, state BLOB NOT NULL);
 CREATE TABLE totals (loop INTEGER PRIMARY KEY, counts BLOB NOT NULL);
 """
+_KEYS = "CREATE TABLE keys (name TEXT PRIMARY KEY, record BLOB NOT NULL);"
 
-MIGRATIONS: dict[int, str] = {}
+MIGRATIONS: dict[int, str] = {1: _KEYS}
 """What turns a file of one version into one of the next."""
 
 
@@ -132,7 +133,7 @@ class SQLiteStore:
         file.write(str(os.getpid()).encode())
         file.flush()
         if hasattr(os, "register_at_fork"):
-            mine = weakref.ref(file)
+            mine: weakref.ref[IO[bytes]] = weakref.ref(file)
             os.register_at_fork(after_in_child=lambda: _let_go(mine))
         return file
 
@@ -164,7 +165,7 @@ class SQLiteStore:
 
     def _make(self) -> None:
         with self._transaction() as connection:
-            for statement in _SCHEMA.split(";"):
+            for statement in (_SCHEMA + _KEYS).split(";"):
                 if statement.strip():
                     connection.execute(statement)
             meta = {"store": secrets.token_bytes(4), "secret": secrets.token_bytes(32)}
@@ -346,6 +347,15 @@ class SQLiteStore:
     def totals(self) -> Mapping[int, bytes]:
         """The counts of each loop, as last written."""
         return dict(self._query("SELECT loop, counts FROM totals"))
+
+    def keys(self) -> Mapping[str, bytes]:
+        """What is kept of each access key, by the key's name."""
+        return dict(self._query("SELECT name, record FROM keys"))
+
+    def put_key(self, name: str, record: bytes) -> None:
+        """Keep something of an access key, in place of what is there."""
+        with self._transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", (name, record))
 
     def size(self) -> int:
         """Bytes that the file takes, with what is about to be moved into it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
+import time
 import weakref
 import zlib
 from typing import Any, Protocol
@@ -47,6 +48,7 @@ class Upkeep:
         self._journal, self._loops, self._learners, self._impressions = journal, loops, learners, impressions
         self._store, self._keep = journal.store, keep
         self._checkpoint = journal.header.checkpoint
+        self._checkpointed_at = time.monotonic()
         self._looked_at = 0
         self.reading = threading.Lock()
         """Held while the journal is read as a whole, or while its oldest entries are removed."""
@@ -87,6 +89,7 @@ class Upkeep:
         self._journal.flush()
         self._impressions.load_some()
         self._impressions.close_due(CLOSED_AT_ONCE)
+        self._impressions.put_away()
         self._learners.pack_away()
         if self._journal.durable - self._checkpoint > CHECKPOINT_EVERY and self._learners.bring_back(
             BROUGHT_BACK_AT_ONCE
@@ -151,7 +154,12 @@ class Upkeep:
                 upto = min(upto, self._checkpoint)
             marks: dict[str, Any] = {"clean": True} if clean else {}
             self._journal.flush(counted, checkpoint=upto, cursor=self._impressions.cursor, **marks)
-            self._checkpoint = upto
+            self._checkpoint, self._checkpointed_at = upto, time.monotonic()
+
+    @property
+    def since_checkpoint(self) -> tuple[int, float]:
+        """Entries and seconds since the last checkpoint, or since the beginning."""
+        return self._journal.durable - self._checkpoint, time.monotonic() - self._checkpointed_at
 
 
 class Attended(Protocol):
