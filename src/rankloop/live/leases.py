@@ -23,7 +23,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 
-from rankloop.live import postgres_tables as sql
+import rankloop.live.postgres_tables as sql
 from rankloop.live.postgres_connection import (
     PATIENCE,
     PATIENCE_AT_WORK,
