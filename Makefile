@@ -11,7 +11,7 @@ help:  ## list the targets
 
 $(VENV)/base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install $(PIP_FLAGS) --editable '.[parquet]'
+	$(BIN)/python -m pip install $(PIP_FLAGS) --editable '.[plots]'
 	@touch $@
 
 $(VENV)/dev: pyproject.toml $(VENV)/base

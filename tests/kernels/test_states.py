@@ -17,9 +17,10 @@ import pytest
 
 import rankloop as rl
 from rankloop.environments.click_environment import regret_once
-from rankloop.kernels import StepError, choose, entry, learn, regret, settled, step
+from rankloop.kernels import StepError, choose, entry, learn, regret, settled, step, stream
 from rankloop.kernels.states import lasting
 from rankloop.policies import ClickPolicy
+from rankloop.simulation.loop import run_duels
 
 
 def state_that_shows(item: int) -> type:
@@ -55,6 +56,19 @@ def test_a_class_that_is_defined_once_more_runs_its_own_steps() -> None:
             assert list(policy.rank()) == [item]
             policy.update(policy.rank(), [1])
     assert [policy.state.clicked.tolist() for policy in policies] == [[2, 0, 0], [0, 2, 0], [0, 0, 2]]
+
+
+def test_only_a_policy_that_says_so_has_settled() -> None:
+    """`settled` is optional: without it a loop plays every duel that it is asked for."""
+    problem = rl.PreferenceMatrix([[0.5, 0.9], [0.1, 0.5]])
+    played = []
+    for settles in (False, True):
+        state_type = state_that_shows(1)
+        if settles:
+            step(settled, state_type)(lambda state: state.clicked[1] == 3)
+        state = state_type(stream(0), np.zeros(3, np.int64))
+        played.append(run_duels(state, problem.state, stream(0), 7, np.zeros(2)))
+    assert played == [7, 3]
 
 
 class Wrapper(NamedTuple):
@@ -99,6 +113,7 @@ import numpy as np
 from rankloop.environments import ClickEnvironment
 from rankloop.kernels import choose, gains, learn, regret, respond, settled, step
 from rankloop.policies import ClickPolicy
+from rankloop.simulation.loop import run_duels
 
 class State(NamedTuple):
     rng: Any
@@ -235,6 +250,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from rankloop.kernels import choose, compiled, learn, settled, step
 from rankloop.policies import ClickPolicy
+from rankloop.simulation.loop import run_duels
 
 class State(NamedTuple):
     rng: Any

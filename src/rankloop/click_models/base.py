@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from rankloop.click_models.estimation import Progress, Settings
 from rankloop.click_models.pairs import Pairs, index_pairs
-from rankloop.click_models.sessions import Codes, Floats, Integers, Log, Sessions, group_sessions
+from rankloop.click_models.sessions import Codes, Log, Sessions, group_sessions
+from rankloop.kernels.arrays import Clicks, Floats, Ints
 
 LEAST_PROBABILITY = 1e-6
 """No observation is judged less likely than this: one that a model rules out must not outweigh all others."""
@@ -81,18 +81,18 @@ class ClickModel:
         log
             Sessions with items and clicks, as `rankloop.datasets` reads them.
         smoothing
-            How many observations of the typical pair (or of a fair coin, for parameters of positions) are added to
-            those of each parameter. It means the same in all models. 0 is maximum likelihood.
+            Number of observations of the typical pair (or of a fair coin, for parameters of positions) that are added
+            to those of each parameter, in the same way in all models. 0 is maximum likelihood.
         exact
-            For DCM and SDBN: maximise the likelihood by EM. Otherwise they are counted, on the assumption that users
-            are satisfied with their last click, which costs likelihood but predicts single clicks a little better on
-            logs where users also leave unsatisfied.
+            Whether DCM and SDBN maximise the likelihood by EM. Otherwise they are fitted by counting, on the assumption
+            that users are satisfied with their last click, which costs likelihood but predicts single clicks a little
+            better on logs where users also leave unsatisfied.
         tolerance
-            Iterations end when one gains less log-likelihood than this per session.
+            Gain in log-likelihood per session below which the iterations end.
         max_iterations
-            They end after this many anyway.
+            Largest number of iterations.
         progress
-            Called after each iteration with its number and the log-likelihood per session.
+            Function that is called after each iteration with its number and the log-likelihood per session.
         """
         settings = Settings(smoothing, exact, tolerance, max_iterations, progress)
         settings.check()
@@ -148,15 +148,13 @@ class ClickModel:
         unknown = sessions.list_count @ (sessions.lists == len(self.pairs))
         return 1 - float(unknown.sum() / shown.sum())
 
-    def draw(self, log: Log, *, seed: int | None = None) -> npt.NDArray[np.uint8]:
+    def draw(self, log: Log, *, seed: int | None = None) -> Clicks:
         """New clicks for every session of a log, in its order."""
         sessions = self._sessions(log, distinct=False)
         rng = np.random.default_rng(seed)
         return self._draw(sessions.lists, rng) * (sessions.lists >= 0)
 
-    def draw_clicks(
-        self, query: str, items: Sequence[str], n: int, *, seed: int | None = None
-    ) -> npt.NDArray[np.uint8]:
+    def draw_clicks(self, query: str, items: Sequence[str], n: int, *, seed: int | None = None) -> Clicks:
         """Clicks of n users on one list."""
         return self._draw(np.repeat(self.pairs.find(query, items), n, axis=0), np.random.default_rng(seed))
 
@@ -181,13 +179,13 @@ class ClickModel:
     def _marginals(self, lists: Codes) -> Floats:
         raise NotImplementedError
 
-    def _conditionals(self, lists: Codes, clicks: npt.NDArray[np.uint8]) -> Floats:
+    def _conditionals(self, lists: Codes, clicks: Clicks) -> Floats:
         raise NotImplementedError
 
-    def _draw(self, lists: Codes, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+    def _draw(self, lists: Codes, rng: np.random.Generator) -> Clicks:
         raise NotImplementedError
 
-    def _places(self, n_positions: int) -> Integers:
+    def _places(self, n_positions: int) -> Ints:
         """Positions; those below the last that the model knows count as the last."""
         return np.minimum(np.arange(n_positions), self.n_positions - 1)
 
@@ -195,7 +193,7 @@ class ClickModel:
         return f"{type(self).__name__}({len(self.pairs.query_names)} queries, {len(self.pairs)} query-item pairs)"
 
 
-def _of_outcome(click_probability: Floats, clicks: npt.NDArray[np.uint8]) -> Floats:
+def _of_outcome(click_probability: Floats, clicks: Clicks) -> Floats:
     """The probability of what happened at each position."""
     p = np.where(clicks > 0, click_probability, 1 - click_probability)
     return np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)

@@ -5,13 +5,12 @@ Each function writes 0 or 1 into `clicks` for every position of `items`, which i
 
 from __future__ import annotations
 
-from typing import Any
-
 from rankloop.kernels import inlined, uniform
+from rankloop.kernels.arrays import Clicks, Floats, Items, Stream
 
 
 @inlined
-def draw_cascade(rng: Any, attraction: Any, items: Any, clicks: Any) -> None:
+def draw_cascade(rng: Stream, attraction: Floats, items: Items, clicks: Clicks) -> None:
     """The cascade model: the first attractive item is clicked, and nothing below it is seen."""
     n = len(items)
     for k in range(n):
@@ -23,7 +22,7 @@ def draw_cascade(rng: Any, attraction: Any, items: Any, clicks: Any) -> None:
 
 
 @inlined
-def draw_dependent(rng: Any, attraction: Any, abandonment: Any, items: Any, clicks: Any) -> None:
+def draw_dependent(rng: Stream, attraction: Floats, abandonment: Floats, items: Items, clicks: Clicks) -> None:
     """The dependent click model: attractive items are clicked until a click at k satisfies, with probability v(k)."""
     n = len(items)
     for k in range(n):
@@ -39,7 +38,7 @@ def draw_dependent(rng: Any, attraction: Any, abandonment: Any, items: Any, clic
 
 
 @inlined
-def draw_position_based(rng: Any, attraction: Any, examination: Any, items: Any, clicks: Any) -> None:
+def draw_position_based(rng: Stream, attraction: Floats, examination: Floats, items: Items, clicks: Clicks) -> None:
     """The position-based model: position k is clicked with probability chi(k) alpha(item), independently."""
     for k in range(len(items)):
         clicks[k] = int(uniform(rng) < examination[k] * attraction[items[k]])

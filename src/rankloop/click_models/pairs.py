@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from rankloop.click_models.sessions import Codes, Integers, Log, Sessions
+from rankloop.click_models.sessions import Codes, Log, Sessions
 from rankloop.kernels import entry
+from rankloop.kernels.arrays import Ints
 
 
 @entry
-def _find_pairs(query: Any, lists: Any, pair_query: Any, pair_item: Any, table: Any, n_pairs: int, add: bool,
-                found: Any) -> int:  # fmt: skip
+def _find_pairs(query: Codes, lists: Codes, pair_query: Codes, pair_item: Codes, table: Codes, n_pairs: int, add: bool,
+                found: Codes) -> int:  # fmt: skip
     """Write the number of each (query, item) into `found`; unknown ones are added, or get the number n_pairs."""
     mask = np.uint64(len(table) - 1)
     n_lists, n_positions = lists.shape
@@ -66,16 +66,16 @@ class Pairs:
     item_names
         The item of each pair.
     n_sessions
-        How often each query was asked.
+        Number of times that each query was asked.
     list_length
-        How many items the most frequent list of each query has.
+        Number of items of the most frequent list of each query.
     """
 
     query_names: Sequence[str]
-    start: Integers
+    start: Ints
     item_names: Sequence[str]
-    n_sessions: Integers
-    list_length: Integers
+    n_sessions: Ints
+    list_length: Ints
 
     def __len__(self) -> int:
         return len(self.item_names)

@@ -10,13 +10,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from rankloop.kernels import entry, inlined
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Ints32, Words
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
+Codes = Ints32
 
 MOST_POSITIONS = 64
 """The clicks of a session are kept as the bits of one word."""
@@ -34,7 +32,7 @@ class Log(Protocol):
         """The code of the item at each position, (n_sessions, n_positions); -1 past the end of a list."""
 
     @property
-    def clicks(self) -> npt.NDArray[np.uint8]:
+    def clicks(self) -> Clicks:
         """1 where the position was clicked, else 0."""
 
     @property
@@ -58,20 +56,20 @@ class Sessions(NamedTuple):
     list_query
         The query of each list.
     list_count
-        How often each list was shown.
+        Number of times that each list was shown.
     of_list
         The list of each distinct session.
     clicks
         The clicks of each distinct session, by position.
     weight
-        How often each distinct session was seen.
+        Number of times that each distinct session was seen.
     """
 
     lists: Codes
     list_query: Codes
-    list_count: Integers
+    list_count: Ints
     of_list: Codes
-    clicks: npt.NDArray[np.uint8]
+    clicks: Clicks
     weight: Floats
 
     @property
@@ -84,7 +82,7 @@ class Sessions(NamedTuple):
         """How many sessions the log had."""
         return int(self.list_count.sum())
 
-    def blocks(self, size: int = 1 << 18) -> Iterator[tuple[Codes, npt.NDArray[np.uint8], Floats]]:
+    def blocks(self, size: int = 1 << 18) -> Iterator[tuple[Codes, Clicks, Floats]]:
         """The items, clicks and weights of the distinct sessions, some at a time to save memory."""
         for begin in range(0, len(self.of_list), size):
             part = slice(begin, begin + size)
@@ -92,15 +90,15 @@ class Sessions(NamedTuple):
 
 
 @inlined
-def _mixed(word: Any, value: Any) -> Any:
+def _mixed(word: np.uint64, value: int | np.integer[Any]) -> np.uint64:
     """One step of a hash: murmur's finaliser over the running word."""
     word = (word ^ np.uint64(value)) * np.uint64(0xFF51AFD7ED558CCD)
     return word ^ (word >> np.uint64(32))
 
 
 @entry
-def _group(queries: Any, items: Any, clicks: Any, table: Any, table2: Any, list_first: Any, list_count: Any,
-           of_list: Any, bits: Any, weight: Any) -> tuple[int, int]:  # fmt: skip
+def _group(queries: Codes, items: Codes, clicks: Clicks, table: Codes, table2: Codes, list_first: Codes,
+           list_count: Ints, of_list: Codes, bits: Words, weight: Codes) -> tuple[int, int]:  # fmt: skip
     """Number the distinct (query, list) and the distinct (list, clicks); tables are of a power of two, full of -1."""
     n, n_positions = items.shape
     mask = np.uint64(len(table) - 1)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.kernels import Stream, entry, inlined, uniform
-
-Floats = npt.NDArray[np.float64]
+from rankloop.kernels import entry, inlined, uniform
+from rankloop.kernels.arrays import Floats, Ints, Stream
 
 TABLE = {
     ("perfect", 5): ((0.0, 0.2, 0.4, 0.8, 1.0), (0.0, 0.0, 0.0, 0.0, 0.0)),
@@ -26,19 +24,19 @@ NAMES = ("perfect", "navigational", "informational")
 
 
 @inlined
-def clicks_on(rng: Any, click: Any, grade: int) -> bool:
+def clicks_on(rng: Stream, click: Floats, grade: int) -> bool:
     """Whether the user clicks an item of this grade."""
     return uniform(rng) < click[grade]
 
 
 @inlined
-def stops_after(rng: Any, stop: Any, grade: int) -> bool:
+def stops_after(rng: Stream, stop: Floats, grade: int) -> bool:
     """Whether the user leaves after having clicked it."""
     return uniform(rng) < stop[grade]
 
 
 @entry
-def _read_list(rng: Any, click: Any, stop: Any, grades: Any, clicks: Any) -> None:
+def _read_list(rng: Stream, click: Floats, stop: Floats, grades: Ints, clicks: Ints) -> None:
     for k in range(len(grades)):
         if clicks_on(rng, click, grades[k]):
             clicks[k] = 1
@@ -56,7 +54,7 @@ class User:
     stop
         Probability of leaving after a click, for each grade.
     name
-        What tables call the user.
+        Name of the user in tables.
 
     Examples
     --------
@@ -96,7 +94,7 @@ class User:
         """How many grades the user tells apart, the lowest being 0."""
         return len(self.click)
 
-    def clicks(self, grades: npt.ArrayLike, rng: Stream) -> npt.NDArray[np.int64]:
+    def clicks(self, grades: npt.ArrayLike, rng: Stream) -> Ints:
         """One reading of a list of items with these grades: 1 where the user clicked."""
         given = np.asarray(grades)
         if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_whole
+
 ATTRACTIVE = 10
 """Half stars of a rating that makes an item attractive: five stars."""
 
@@ -26,9 +28,9 @@ class Attractive(NamedTuple):
     items
         The ids of the items.
     titles
-        What the items are called.
+        Names of the items.
     topics
-        What the topics are called.
+        Names of the topics.
     """
 
     attractive: npt.NDArray[np.uint8]
@@ -50,11 +52,11 @@ class Ratings:
     Attributes
     ----------
     users, items
-        Who rated what: places in `user_ids` and `item_ids`.
+        User and item of each rating, as places in `user_ids` and `item_ids`.
     half_stars
         The rating, doubled, so that half stars are whole numbers; `values` has it in stars.
     user_ids, item_ids
-        What the files call users and items.
+        Ids of users and items in the files.
     titles
         The title of each item.
     genres
@@ -62,7 +64,7 @@ class Ratings:
     item_genres
         1 where an item (row) belongs to a genre (column), else 0.
     name
-        What tables and plots call the data.
+        Name of the data in tables and plots.
 
     Examples
     --------
@@ -135,14 +137,13 @@ class Ratings:
         Parameters
         ----------
         n_users, n_items
-            How many of them.
+            Number of users and of items to take.
         n_topics
             Take only the genres that most of these items have, ties in alphabetical order; all that any item has, if
             not given. Items with none of them are kept, without topics.
         """
         for what, number in (("n_users", n_users), ("n_items", n_items)):
-            if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
-                raise ValueError(f"{what} must be a whole number of at least 1, not {number!r}")
+            check_whole(what, number, 1)
         users = np.argsort(-self.ratings_by_user, kind="stable")[:n_users]
         rated = int((self.ratings_of_item > 0).sum())
         items = np.argsort(-self.ratings_of_item, kind="stable")[: min(n_items, rated)]
@@ -167,8 +168,7 @@ class Ratings:
         sizes = self.item_genres[items].sum(axis=0, dtype=np.int64)
         known = int((sizes > 0).sum())
         n = known if n_topics is None else n_topics
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= known:
-            raise ValueError(f"n_topics must be a whole number from 1 to {known}, the genres of these items, not {n!r}")
+        check_whole("n_topics", n, 1, known)
         return np.argsort(-sizes, kind="stable")[:n]
 
     def __repr__(self) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+
+from rankloop.kernels.arrays import Flags, Floats, Ints
 
 MOST_NAMED = 5
 """Rankers or pairs that a sentence names before it only counts the others."""
@@ -67,7 +68,7 @@ class Assumptions(NamedTuple):
         return "\n".join(map(str, self))
 
 
-def check_assumptions(preferences: npt.NDArray[np.float64]) -> Assumptions:
+def check_assumptions(preferences: Floats) -> Assumptions:
     """What holds of a matrix whose entries p_ij and p_ji add up to 1."""
     n_arms = len(preferences)
     wins = (preferences > 0.5).sum(axis=1)
@@ -82,7 +83,7 @@ def check_assumptions(preferences: npt.NDArray[np.float64]) -> Assumptions:
     )
 
 
-def _winner(wins: npt.NDArray[np.int64], n_arms: int) -> Assumption:
+def _winner(wins: Ints, n_arms: int) -> Assumption:
     best = int(wins.argmax())
     if wins[best] == n_arms - 1:
         return Assumption("Condorcet winner", True, f"ranker {best} beats every other")
@@ -90,7 +91,7 @@ def _winner(wins: npt.NDArray[np.int64], n_arms: int) -> Assumption:
     return Assumption("Condorcet winner", False, f"no ranker beats every other; {most}")
 
 
-def _distinguishable(wrong: npt.NDArray[np.bool_]) -> Assumption:
+def _distinguishable(wrong: Flags) -> Assumption:
     name = "assumption 2.1"
     pairs = np.argwhere(np.triu(wrong)).tolist()
     if not pairs:
@@ -104,7 +105,7 @@ def _distinguishable(wrong: npt.NDArray[np.bool_]) -> Assumption:
     return Assumption(name, False, f"{len(pairs):,} pairs tie and are not both uninformative: {named}", rankers)
 
 
-def _informative(uninformative: npt.NDArray[np.int64], n_arms: int) -> Assumption:
+def _informative(uninformative: Ints, n_arms: int) -> Assumption:
     name, n = "assumption 2.2", len(uninformative)
     if n == 0:
         return Assumption(name, True, "no ranker is uninformative")

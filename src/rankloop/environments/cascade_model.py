@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rankloop.click_models.draws import draw_cascade
-from rankloop.environments.checks import Floats
 from rankloop.environments.click_environment import ClickEnvironment
 from rankloop.kernels import gains, regret, respond, step
+from rankloop.kernels.arrays import Clicks, Floats, Items, Stream
 
 
 class CascadeState(NamedTuple):
@@ -20,12 +20,12 @@ class CascadeState(NamedTuple):
 
 
 @step(respond, CascadeState)
-def _respond(environment: Any, rng: Any, items: Any, feedback: Any) -> None:
+def _respond(environment: CascadeState, rng: Stream, items: Items, feedback: Clicks) -> None:
     draw_cascade(rng, environment.attraction, items, feedback)
 
 
 @step(regret, CascadeState)
-def _regret(environment: Any, items: Any) -> Any:
+def _regret(environment: CascadeState, items: Items) -> float:
     n = min(len(items), environment.top)
     unclicked = 1.0
     for k in range(n):
@@ -33,8 +33,8 @@ def _regret(environment: Any, items: Any) -> Any:
     return environment.optimal[n] - (1.0 - unclicked)
 
 
-@step(gains, CascadeState)
-def _gains(environment: Any) -> Any:
+@step(gains, CascadeState, counted=True)
+def _gains(environment: CascadeState) -> Floats:
     return environment.attraction
 
 
@@ -46,9 +46,9 @@ class CascadeModel(ClickEnvironment):
     Parameters
     ----------
     attraction
-        The probability with which each item, once seen, is clicked.
+        Probability of a click on each item, once it is seen.
     name
-        What tables and plots call the problem.
+        Name of the problem in tables and plots.
 
     Examples
     --------

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from rankloop.kernels.arrays import Floats, Ints
 
 SLACK = 1e-9
 """By how much a number may miss its bounds through rounding."""
@@ -34,7 +33,7 @@ def check_probabilities(name: str, given: Any, least: int = 1) -> Floats:
 def check_features(
     name: str, given: Any, bounds: tuple[float, float] | None = None, width: int | None = None
 ) -> Floats:
-    """A read-only copy of a matrix of numbers, one row an item; or, if `width` is given, of that many numbers.
+    """A read-only copy of a matrix of numbers, one row for each item; or, if `width` is given, of that many numbers.
 
     Numbers that miss the bounds by rounding are moved to them. An array that is already read-only is not copied: many
     users may share one.
@@ -62,7 +61,7 @@ def check_features(
     return values
 
 
-def check_list(ranking: Any, n_items: int, n_positions: int | None = None) -> npt.NDArray[np.int64]:
+def check_list(ranking: Any, n_items: int, n_positions: int | None = None) -> Ints:
     """A list of distinct items, no longer than the positions that the model knows."""
     items = list(ranking) if isinstance(ranking, Sequence | np.ndarray) else None
     if items is None or not all(isinstance(i, int | np.integer) and not isinstance(i, bool | np.bool_) for i in items):

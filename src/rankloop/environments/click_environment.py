@@ -8,18 +8,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.environments.checks import Floats, check_list, check_probabilities
-from rankloop.kernels import Stream, entry, regret, respond, stream
+from rankloop.checks import check_whole
+from rankloop.environments.checks import check_list, check_probabilities
+from rankloop.kernels import entry, regret, respond, stream
+from rankloop.kernels.arrays import Clicks, Floats, Items, Stream
 
 
 @entry
-def click_once(environment: Any, rng: Any, items: Any, clicks: Any) -> None:
+def click_once(environment: Any, rng: Stream, items: Items, clicks: Clicks) -> None:
     """One user's clicks, for a caller in Python."""
     respond(environment, rng, items, clicks)
 
 
 @entry
-def regret_once(environment: Any, items: Any) -> Any:
+def regret_once(environment: Any, items: Items) -> float:
     """One list's regret, for a caller in Python."""
     return regret(environment, items)
 
@@ -34,7 +36,9 @@ class ClickEnvironment:
     attraction: Floats
     name: str
     n_positions: int | None = None
-    """The longest list the model knows how to answer; None where any will do."""
+    """Length of the longest list that the model can answer; None where there is no limit."""
+    offers: tuple[str, ...] = ("n_items", "n_positions")
+    """What policies may be told, by the names of attributes."""
 
     def __init__(self, attraction: npt.ArrayLike, name: str) -> None:
         self.attraction = check_probabilities("attraction", attraction)
@@ -48,11 +52,11 @@ class ClickEnvironment:
     def click(self, ranking: Any, seed: int | Stream | None = None) -> list[int]:
         """Draw one user's clicks on a list: 0 or 1 for each position.
 
-        `seed` is a number, or the stream of random numbers to draw from, which is then used up a little.
+        `seed` is a number, or a stream of random numbers to draw from, which then moves on.
         """
         items = check_list(ranking, self.n_items, self.n_positions)
         rng = seed if isinstance(seed, np.ndarray) else stream(seed)
-        clicks = np.zeros(len(items), np.int64)
+        clicks = np.zeros(len(items), np.uint8)
         click_once(self.state, rng, items, clicks)
         return clicks.tolist()
 
@@ -68,16 +72,15 @@ class ClickEnvironment:
         return float(self.optimal_rewards[n] - self._reward(self.attraction[items[:n]]))
 
     def optimal_list(self, n_positions: int | None = None) -> list[int]:
-        """The list of that length with the highest reward: the most attractive items at the weightiest positions.
+        """The list of that length with the highest reward.
 
-        Where positions weigh less the lower they are, that is the items in descending order of attraction.
+        The most attractive items stand at the positions of the largest weights; where weights fall from the top, items
+        are in descending order of attraction.
         """
         most = self.n_items if self.n_positions is None else min(self.n_items, self.n_positions)
-        n = most if n_positions is None else n_positions
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= most:
-            raise ValueError(f"n_positions must be a whole number from 1 to {most}, not {n_positions!r}")
+        n = most if n_positions is None else check_whole("n_positions", n_positions, 1, most)
         best = np.zeros(n, np.int64)
-        best[np.argsort(-self._weights(int(n)), kind="stable")] = np.argsort(-self.attraction, kind="stable")[:n]
+        best[np.argsort(-self._weights(n), kind="stable")] = np.argsort(-self.attraction, kind="stable")[:n]
         return best.tolist()
 
     @cached_property
@@ -101,15 +104,11 @@ class ClickEnvironment:
         raise NotImplementedError
 
     def _weights(self, n_positions: int) -> Floats:
-        """How much each position counts; equal weights go with any order of the same items."""
+        """The weight of each position; at equal weights, any order of the same items is as good."""
         raise NotImplementedError
 
     def _check_top(self, top: int | None) -> int:
-        if top is None:
-            return self.n_items
-        if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
-            raise ValueError(f"top must be a whole number of at least 1, not {top!r}")
-        return int(top)
+        return self.n_items if top is None else check_whole("top", top, 1)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_items} items, name={self.name!r})"

@@ -1,4 +1,4 @@
-"""What the click environments whose preferences change share: a schedule of epochs, and the clock that walks it."""
+"""What the click environments whose preferences change share: a schedule of epochs, and its clock."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.environments.checks import Floats, check_list, check_probabilities
+from rankloop.checks import check_whole
+from rankloop.environments.checks import check_list, check_probabilities
 from rankloop.environments.click_environment import ClickEnvironment, click_once
-from rankloop.kernels import Stream, gains, regret, respond, step, stream
+from rankloop.kernels import gains, regret, respond, step, stream
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Stream
 
 EPOCH, STEP = range(2)
 
@@ -22,12 +24,12 @@ class DriftingState(NamedTuple):
     now: Any
     attractions: Floats
     optimal: Floats
-    epoch_length: npt.NDArray[np.int64]
-    clock: npt.NDArray[np.int64]
+    epoch_length: Ints
+    clock: Ints
 
 
 @step(respond, DriftingState)
-def _respond(environment: Any, rng: Any, items: Any, feedback: Any) -> None:
+def _respond(environment: DriftingState, rng: Stream, items: Items, feedback: Clicks) -> None:
     now, clock = environment.now, environment.clock
     respond(now, rng, items, feedback)
     clock[STEP] += 1
@@ -42,27 +44,28 @@ def _respond(environment: Any, rng: Any, items: Any, feedback: Any) -> None:
 
 
 @step(regret, DriftingState)
-def _regret(environment: Any, items: Any) -> Any:
+def _regret(environment: DriftingState, items: Items) -> float:
     return regret(environment.now, items)
 
 
-@step(gains, DriftingState)
-def _gains(environment: Any) -> Any:
+@step(gains, DriftingState, counted=True)
+def _gains(environment: DriftingState) -> Floats:
     return gains(environment.now)
 
 
 class DriftingEnvironment:
-    """Base of the environments in which one click model follows another, at moments no policy is told.
+    """Base of the environments in which one click model follows another, without notice to policies.
 
-    Each list that is answered takes one step. After the last epoch the first one comes again. The regret of a list is
-    counted against the best list at that step.
+    Each list that is answered takes one step. After the last epoch the first one begins again. The regret of a list is
+    measured against the best list at that step.
 
-    A subclass says how to make the users of one epoch of its attractions (`_users`).
+    A subclass makes the users of an epoch from its attractions (`_users`).
     """
 
     name: str
     epochs: list[ClickEnvironment]
     """The users of each epoch."""
+    offers = ClickEnvironment.offers
 
     def __init__(self, attractions: npt.ArrayLike, epoch_length: int | Sequence[int], name: str) -> None:
         self.attractions = _check_rows(attractions)
@@ -88,30 +91,30 @@ class DriftingEnvironment:
         seed: int | None = None,
         **more: Any,
     ) -> Self:
-        """The drift of the reference's experiments, which surprises a policy that had settled.
+        """The drift of the reference's experiments, which surprises a policy that has settled on a list.
 
-        Epochs with the default attraction, the first one among them, alternate with epochs in which random items rise.
+        Epochs with the default attraction, which come first, alternate with epochs in which random items rise.
 
         Parameters
         ----------
         attraction
-            The default attraction of each item.
+            Default attraction of each item.
         positions
-            What the click model knows of positions, where it does: abandonment, or examination.
+            Parameters of positions, where the click model has any: abandonment, or examination.
         stay
-            How many of the most attractive items never change.
+            Number of the most attractive items that never change.
         raised
-            How many of the others, drawn anew each time, are raised.
+            Number of the other items, drawn anew each time, that are raised.
         raised_to
-            The attraction they are raised to.
+            Attraction to which they are raised.
         raised_for, default_for
-            How many lists the two kinds of epochs last.
+            Number of lists that the two kinds of epochs last.
         breakpoints
-            How often the attraction changes; the last time at the end, where the first epoch comes again.
+            Number of changes; the last one is at the end, where the first epoch begins again.
         seed
-            Of the draws of the raised items.
+            Seed of the draws of the raised items.
         more
-            What else the environment takes: its name.
+            Further arguments of the environment: its name.
 
         Examples
         --------
@@ -127,8 +130,7 @@ class DriftingEnvironment:
         """
         default = check_probabilities("attraction", attraction)
         for what, value, least in (("stay", stay, 0), ("raised", raised, 0), ("breakpoints", breakpoints, 1)):
-            if not _is_whole(value) or value < least:
-                raise ValueError(f"{what} must be a whole number of at least {least}, not {value!r}")
+            check_whole(what, value, least)
         if stay + raised > len(default):
             raise ValueError(
                 f"{stay} items that stay and {raised} that rise are more than the {len(default)} there are"
@@ -149,7 +151,7 @@ class DriftingEnvironment:
 
     @property
     def n_positions(self) -> int | None:
-        """The longest list the model knows how to answer; None where any will do."""
+        """Length of the longest list that the model can answer; None where there is no limit."""
         return self.epochs[0].n_positions
 
     @property
@@ -164,8 +166,7 @@ class DriftingEnvironment:
 
     def epoch_at(self, at: int) -> int:
         """The epoch in which the list number `at`, counted from 0, is answered."""
-        if not _is_whole(at) or at < 0:
-            raise ValueError(f"at must be a whole number of at least 0, not {at!r}")
+        check_whole("at", at, 0)
         return int(np.searchsorted(self.epoch_length.cumsum(), at % self.n_steps, side="right"))
 
     def users_at(self, at: int) -> ClickEnvironment:
@@ -191,10 +192,10 @@ class DriftingEnvironment:
     def click(self, ranking: Any, seed: int | Stream | None = None) -> list[int]:
         """Draw one user's clicks on a list, 0 or 1 for each position, and go on to the next user.
 
-        `seed` is a number, or the stream of random numbers to draw from, which is then used up a little.
+        `seed` is a number, or a stream of random numbers to draw from, which then moves on.
         """
         items = check_list(ranking, self.n_items, self.n_positions)
-        clicks = np.zeros(len(items), np.int64)
+        clicks = np.zeros(len(items), np.uint8)
         click_once(self.state, seed if isinstance(seed, np.ndarray) else stream(seed), items, clicks)
         return clicks.tolist()
 
@@ -218,10 +219,6 @@ class DriftingEnvironment:
         return f"{type(self).__name__}({self.n_items} items, {self.n_epochs} epochs, name={self.name!r})"
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
 def _check_rows(given: Any) -> Floats:
     rows = list(given) if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else None
     if not rows:
@@ -238,7 +235,7 @@ def _check_rows(given: Any) -> Floats:
     return result
 
 
-def _check_lengths(given: int | Sequence[int], n_epochs: int) -> npt.NDArray[np.int64]:
+def _check_lengths(given: int | Sequence[int], n_epochs: int) -> Ints:
     if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str):
         lengths = list(given)
     else:
@@ -246,6 +243,5 @@ def _check_lengths(given: int | Sequence[int], n_epochs: int) -> npt.NDArray[np.
     if len(lengths) != n_epochs:
         raise ValueError(f"there are {n_epochs} epochs, but {len(lengths)} epoch lengths: {given!r}")
     for length in lengths:
-        if not _is_whole(length) or length < 1:
-            raise ValueError(f"an epoch must last a whole number of lists, at least 1, not {length!r}")
+        check_whole("epoch_length", length, 1)
     return np.array(lengths, np.int64)

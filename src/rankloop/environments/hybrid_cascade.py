@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.environments.checks import SLACK, Floats, check_features, check_list
+from rankloop.checks import check_probability, check_whole
+from rankloop.environments.checks import SLACK, check_features, check_list
 from rankloop.environments.click_environment import ClickEnvironment
 from rankloop.environments.hybrid_lists import find_best_list, find_greedy_list
 from rankloop.kernels import gains, inlined, regret, respond, step, uniform
-
-Integers = npt.NDArray[np.int64]
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Stream
 
 LONGEST_LIST = 1000
 MOST_LISTS = 10**8
@@ -28,8 +28,8 @@ class HybridClippingWarning(UserWarning):
 
 class HybridState(NamedTuple):
     relevant: Floats  # trade_off z'beta of each item
-    begin: Integers  # where the topics of each item begin in the three arrays that follow
-    topic: Integers
+    begin: Ints  # where the topics of each item begin in the three arrays that follow
+    topic: Ints
     coverage: Floats
     worth: Floats  # what that coverage adds to the attraction where nothing above covers the topic
     uncovered: Floats  # room to work in: how much of each topic the items above leave open
@@ -39,7 +39,7 @@ class HybridState(NamedTuple):
 
 
 @inlined
-def _attract(environment: Any, item: int) -> float:
+def _attract(environment: HybridState, item: int) -> float:
     """The attraction of the next item of a list, before it is clipped; its topics are then covered."""
     uncovered = environment.uncovered
     attraction = environment.relevant[item]
@@ -51,13 +51,13 @@ def _attract(environment: Any, item: int) -> float:
 
 
 @inlined
-def _uncover(uncovered: Any) -> None:
+def _uncover(uncovered: Floats) -> None:
     for j in range(len(uncovered)):
         uncovered[j] = 1.0
 
 
 @step(respond, HybridState, counted=False)
-def _respond(environment: Any, rng: Any, items: Any, feedback: Any) -> None:
+def _respond(environment: HybridState, rng: Stream, items: Items, feedback: Clicks) -> None:
     _uncover(environment.uncovered)
     for k in range(len(items)):
         feedback[k] = 0
@@ -68,7 +68,7 @@ def _respond(environment: Any, rng: Any, items: Any, feedback: Any) -> None:
 
 
 @step(regret, HybridState, counted=False)
-def _regret(environment: Any, items: Any) -> Any:
+def _regret(environment: HybridState, items: Items) -> float:
     _uncover(environment.uncovered)
     n = min(len(items), environment.top)
     unclicked = 1.0
@@ -77,8 +77,8 @@ def _regret(environment: Any, items: Any) -> Any:
     return environment.benchmark[n] - (1.0 - unclicked)
 
 
-@step(gains, HybridState)
-def _gains(environment: Any) -> Any:
+@step(gains, HybridState, counted=True)
+def _gains(environment: HybridState) -> Floats:
     return environment.attraction
 
 
@@ -97,11 +97,11 @@ class Explained(NamedTuple):
     attraction
         The probability of a click on the item once it is seen: `relevance + novelty`, clipped to [0, 1].
     relevance
-        What its relevance contributes, `trade_off z'beta`.
+        Contribution of its relevance, `trade_off z'beta`.
     novelty
-        What the topics contribute that it adds to the items above it, `(1 - trade_off) omega'theta`.
+        Contribution of the topics that it adds to the items above it, `(1 - trade_off) omega'theta`.
     gain
-        How much of each topic it adds, `omega`.
+        Amount of each topic that it adds, `omega`.
     """
 
     attraction: Floats
@@ -122,27 +122,27 @@ class HybridCascade(ClickEnvironment):
     Parameters
     ----------
     relevance
-        One row of relevance features z for each item.
+        Relevance features z, one row for each item.
     topics
-        One row for each item: how much of each topic it covers, from 0 to 1.
+        Coverage of each topic, from 0 to 1, one row for each item.
     beta
-        What the user thinks of each relevance feature.
+        Weight that the user gives to each relevance feature.
     theta
-        What the user thinks of each topic.
+        Weight that the user gives to each topic.
     trade_off
         The thesis' lambda, from 0 (only topics count) to 1 (only relevance counts).
     name
-        What tables and plots call the problem.
+        Name of the problem in tables and plots.
     warn
-        Whether to say, as a `HybridClippingWarning`, if attractions at the first position are clipped.
+        Whether to warn, with a `HybridClippingWarning`, if attractions at the first position are clipped.
 
     Attributes
     ----------
     attraction
         The attraction of each item at the first position.
     clipped
-        How many of these were below 0, and above 1, before they were clipped. At lower positions, where items are less
-        novel, more of them can be below 0.
+        Number of these that were below 0, and above 1, before they were clipped. At lower positions, where items are
+        less novel, more of them can be below 0.
 
     Examples
     --------
@@ -163,6 +163,8 @@ class HybridCascade(ClickEnvironment):
     RecSys 2020.
     """
 
+    offers = (*ClickEnvironment.offers, "relevance", "topics")
+
     def __init__(
         self,
         relevance: npt.ArrayLike,
@@ -182,12 +184,7 @@ class HybridCascade(ClickEnvironment):
             )
         self.beta = check_features("beta", beta, width=self.relevance.shape[1])
         self.theta = check_features("theta", theta, width=self.topics.shape[1])
-        number = isinstance(trade_off, int | float | np.integer | np.floating) and not isinstance(trade_off, bool)
-        if not number or not 0 <= trade_off <= 1:
-            raise ValueError(
-                f"trade_off must be a number from 0 (only topics) to 1 (only relevance), not {trade_off!r}"
-            )
-        self.trade_off = float(trade_off)
+        self.trade_off = check_probability("trade_off", trade_off)
         items, topic = np.nonzero(self.topics)
         coverage = self.topics[items, topic]
         self._relevant = self.trade_off * (self.relevance @ self.beta)
@@ -293,7 +290,7 @@ class HybridCascade(ClickEnvironment):
         )
 
     @property
-    def _sparse(self) -> tuple[Floats, Integers, Integers, Floats, Floats]:
+    def _sparse(self) -> tuple[Floats, Ints, Ints, Floats, Floats]:
         return self._relevant, self._begin, self._topic, self._coverage, self._worth
 
     def _reward(self, attraction: Floats) -> float:
@@ -314,11 +311,7 @@ class HybridCascade(ClickEnvironment):
         return {}
 
     def _check_length(self, n_positions: Any) -> int:
-        most = min(self.n_items, LONGEST_LIST)
-        whole = isinstance(n_positions, int | np.integer) and not isinstance(n_positions, bool)
-        if not whole or not 1 <= n_positions <= most:
-            raise ValueError(f"n_positions must be a whole number from 1 to {most}, not {n_positions!r}")
-        return int(n_positions)
+        return check_whole("n_positions", n_positions, 1, min(self.n_items, LONGEST_LIST))
 
 
 def _about(number: int) -> str:

@@ -6,15 +6,14 @@ item a stand from `begin[a]` to `begin[a + 1]` in `topic`, each with how much of
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from rankloop.kernels import entry, inlined
+from rankloop.kernels.arrays import Floats, Ints
 
 
 @inlined
-def _score(relevant: Any, begin: Any, topic: Any, worth: Any, uncovered: Any, item: int) -> float:
+def _score(relevant: Floats, begin: Ints, topic: Ints, worth: Floats, uncovered: Floats, item: int) -> float:
     score = relevant[item]
     for s in range(begin[item], begin[item + 1]):
         score += worth[s] * uncovered[topic[s]]
@@ -23,8 +22,8 @@ def _score(relevant: Any, begin: Any, topic: Any, worth: Any, uncovered: Any, it
 
 @entry
 def find_greedy_list(
-    relevant: Any, begin: Any, topic: Any, coverage: Any, worth: Any, uncovered: Any, rewards: Any
-) -> Any:
+    relevant: Floats, begin: Ints, topic: Ints, coverage: Floats, worth: Floats, uncovered: Floats, rewards: Floats
+) -> Ints:
     """The greedy list with as many items as `rewards` has room for, and the reward after each of them."""
     n_items = len(relevant)
     ranking = np.zeros(len(rewards), np.int64)
@@ -49,7 +48,9 @@ def find_greedy_list(
 
 
 @entry
-def find_best_list(relevant: Any, begin: Any, topic: Any, coverage: Any, worth: Any, uncovered: Any, n: int) -> Any:
+def find_best_list(
+    relevant: Floats, begin: Ints, topic: Ints, coverage: Floats, worth: Floats, uncovered: Floats, n: int
+) -> Ints:
     """The best of all lists of `n` items, the first of them in lexicographic order; `uncovered` has n + 1 rows."""
     n_items = len(relevant)
     ranking = np.full(n, -1)

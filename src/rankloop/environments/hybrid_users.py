@@ -1,45 +1,15 @@
-"""Chapter 5's simulated users: what ratings tell of them becomes their taste."""
+"""Chapter 5's simulated users, whose tastes are estimated from ratings."""
 
 from __future__ import annotations
-
-from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_seed, check_whole
 from rankloop.datasets import Attractive, Ratings
-from rankloop.environments.checks import Floats
 from rankloop.environments.hybrid_cascade import HybridCascade
-
-
-class HybridProblem(NamedTuple):
-    """One user to be recommended items in simulation.
-
-    Attributes
-    ----------
-    user
-        The user's id.
-    environment
-        The user.
-    relevance, topics
-        What policies are told of the items: relevance features and topic coverage, estimated from other users.
-    titles
-        What the items are called.
-    topic_names
-        What the topics are called.
-    """
-
-    user: int
-    environment: HybridCascade
-    relevance: Floats
-    topics: Floats
-    titles: list[str]
-    topic_names: list[str]
-
-    @property
-    def n_items(self) -> int:
-        """The number of items that can be shown."""
-        return self.environment.n_items
+from rankloop.environments.problems import HybridProblem
+from rankloop.kernels.arrays import Floats
 
 
 def hybrid_problems(
@@ -67,18 +37,18 @@ def hybrid_problems(
     Parameters
     ----------
     ratings
-        Of which the thousand most active users and the thousand most rated items are taken; or what `most_active` gave,
-        for other numbers.
+        Ratings, of which the thousand most active users and the thousand most rated items are taken; or what
+        `most_active` returned, for other numbers.
     trade_off
         The thesis' lambda, from 0 (only topics count) to 1 (only relevance counts).
     n_topics
-        How many topics: those with most items. All if not given, or as `most_active` chose.
+        Number of topics: those with the most items. All if not given, or as `most_active` chose.
     n_features
-        How many relevance features.
+        Number of relevance features.
     n_users
-        How many users, of the second half in random order; all if not given.
+        Number of users, of the second half in random order; all if not given.
     seed
-        Of the split.
+        Seed of the split.
     scaled
         Whether singular vectors are multiplied by their singular values before each item's features are scaled to
         length 1, which gives the first ones more weight. That is our choice: the thesis only says that it takes the
@@ -105,10 +75,10 @@ def hybrid_problems(
         raise ValueError(f"n_topics = {n_topics!r}, but most_active chose {ratings.item_topics.shape[1]}: say it there")
     liked, belongs = matrices.attractive.astype(np.float64), matrices.item_topics.astype(np.float64)
     half = len(liked) // 2
-    _whole("n_features", n_features, 1, min(half, liked.shape[1]))
-    _whole("seed", seed, 0, None)
+    check_whole("n_features", n_features, 1, min(half, liked.shape[1]))
+    check_seed(seed)
     if n_users is not None:
-        _whole("n_users", n_users, 1, None)
+        check_whole("n_users", n_users, 1)
     order = np.random.default_rng(seed).permutation(len(liked))
     known, tested = order[:half], order[half:]
     relevance = relevance_features(liked[known], n_features, scaled=scaled)
@@ -170,10 +140,3 @@ def _unit(vectors: Floats) -> Floats:
     """Scaled to length 1, but for those of length 0 up to rounding."""
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(np.where(length > 1e-12, vectors / np.maximum(length, 1e-12), 0.0))
-
-
-def _whole(name: str, value: Any, least: int, most: int | None) -> None:
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):
-        wanted = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise ValueError(f"{name} must be a whole number {wanted}, not {value!r}")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rankloop.click_models.draws import draw_position_based
-from rankloop.environments.checks import Floats, check_probabilities
+from rankloop.environments.checks import check_probabilities
 from rankloop.environments.click_environment import ClickEnvironment
 from rankloop.kernels import gains, regret, respond, step
+from rankloop.kernels.arrays import Clicks, Floats, Items, Stream
 
 
 class PositionBasedState(NamedTuple):
@@ -21,12 +22,12 @@ class PositionBasedState(NamedTuple):
 
 
 @step(respond, PositionBasedState)
-def _respond(environment: Any, rng: Any, items: Any, feedback: Any) -> None:
+def _respond(environment: PositionBasedState, rng: Stream, items: Items, feedback: Clicks) -> None:
     draw_position_based(rng, environment.attraction, environment.examination, items, feedback)
 
 
 @step(regret, PositionBasedState)
-def _regret(environment: Any, items: Any) -> Any:
+def _regret(environment: PositionBasedState, items: Items) -> float:
     n = min(len(items), environment.top)
     clicks = 0.0
     for k in range(n):
@@ -34,8 +35,8 @@ def _regret(environment: Any, items: Any) -> Any:
     return environment.optimal[n] - clicks
 
 
-@step(gains, PositionBasedState)
-def _gains(environment: Any) -> Any:
+@step(gains, PositionBasedState, counted=True)
+def _gains(environment: PositionBasedState) -> Floats:
     return environment.attraction
 
 
@@ -47,11 +48,11 @@ class PositionBasedModel(ClickEnvironment):
     Parameters
     ----------
     attraction
-        The probability with which each item, once seen, is clicked.
+        Probability of a click on each item, once it is seen.
     examination
-        The probability with which each position is seen. Lists may be no longer than this.
+        Probability with which each position is seen. Lists may be no longer than this.
     name
-        What tables and plots call the problem.
+        Name of the problem in tables and plots.
 
     Examples
     --------
@@ -67,6 +68,7 @@ class PositionBasedModel(ClickEnvironment):
     """
 
     n_positions: int
+    offers = (*ClickEnvironment.offers, "examination")
 
     def __init__(self, attraction: npt.ArrayLike, examination: npt.ArrayLike, *, name: str = "PBM") -> None:
         super().__init__(attraction, name)

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.interleaving.base import Floats, Interleaver, Outcome, blank
+from rankloop.interleaving.base import Interleaver, Outcome, blank
 from rankloop.interleaving.drafts import FIRST, STAMP, begin, draw, is_shown, judge, place, prepare
 from rankloop.interleaving.lists import Lists
 from rankloop.kernels import below, step
+from rankloop.kernels.arrays import Floats, Ints, Ints32, Stream
 
 
 class BalancedDraft(NamedTuple):
     """`notes` are ranks from 1; 0 where the item lies beyond the end of the shorter list."""
 
-    order: npt.NDArray[np.int32]
-    rank: npt.NDArray[np.int32]
-    sizes: npt.NDArray[np.int64]
-    shown: npt.NDArray[np.int64]
-    counters: npt.NDArray[np.int64]
-    top: npt.NDArray[np.int64]
+    order: Ints32
+    rank: Ints32
+    sizes: Ints
+    shown: Ints
+    counters: Ints
+    top: Ints
     notes: Floats
 
 
 @step(prepare, BalancedDraft)
-def _prepare(draft: Any) -> None:
+def _prepare(draft: BalancedDraft) -> None:
     pass
 
 
 @step(begin, BalancedDraft)
-def _begin(draft: Any, rng: Any) -> None:
+def _begin(draft: BalancedDraft, rng: Stream) -> None:
     draft.counters[STAMP] += 1
     draft.counters[FIRST] = below(rng, 2)
     draft.top[0] = 0
@@ -39,7 +39,7 @@ def _begin(draft: Any, rng: Any) -> None:
 
 
 @step(place, BalancedDraft)
-def _place(draft: Any, k: int, item: int, team: int) -> None:
+def _place(draft: BalancedDraft, k: int, item: int, team: int) -> None:
     draft.shown[item] = draft.counters[STAMP]
     shorter = min(draft.sizes[0], draft.sizes[1])
     for ranker in range(2):
@@ -48,7 +48,7 @@ def _place(draft: Any, k: int, item: int, team: int) -> None:
 
 
 @step(draw, BalancedDraft)
-def _draw(draft: Any, rng: Any, k: int) -> int:
+def _draw(draft: BalancedDraft, rng: Stream, k: int) -> int:
     top, sizes = draft.top, draft.sizes
     first = draft.counters[FIRST]
     while top[0] < sizes[0] or top[1] < sizes[1]:
@@ -64,7 +64,7 @@ def _draw(draft: Any, rng: Any, k: int) -> int:
 
 
 @step(judge, BalancedDraft)
-def _judge(draft: Any, clicked: Any, n_clicked: int, sampled: bool) -> float:
+def _judge(draft: BalancedDraft, clicked: Ints, n_clicked: int, sampled: bool) -> float:
     notes = draft.notes
     depth = 0.0
     for m in range(n_clicked - 1, -1, -1):
@@ -108,7 +108,7 @@ class Balanced(Interleaver):
         return BalancedDraft(**blank(lists, n_positions))
 
     @classmethod
-    def credit(cls, notes: Floats, clicked: npt.NDArray[np.int64]) -> Floats:
+    def credit(cls, notes: Floats, clicked: Ints) -> Floats:
         """The clicks in each ranker's top k."""
         ranks = np.where(notes[clicked] == 0, np.inf, notes[clicked])
         depths = ranks.min(axis=1)
@@ -118,7 +118,7 @@ class Balanced(Interleaver):
         return total
 
     @classmethod
-    def outcome(cls, notes: Floats, clicked: npt.NDArray[np.int64], left: int, right: int) -> Outcome:
+    def outcome(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Outcome:
         """Who has more clicks in its top k."""
         credit = cls.credit(notes, clicked)
         return Outcome.of_lead(credit[left] - credit[right])

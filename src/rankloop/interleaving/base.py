@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.checks import check_seed, check_whole
 from rankloop.interleaving.drafts import N_COUNTERS, NO_TEAM, draw_page, open_draft, place_again
 from rankloop.interleaving.lists import Item, Lists, arrange, plain_item
-from rankloop.kernels import Stream, stream
-
-Floats = npt.NDArray[np.float64]
+from rankloop.kernels import stream
+from rankloop.kernels.arrays import Floats, Ints, Stream
 
 
 class Outcome(NamedTuple):
@@ -46,13 +45,13 @@ class Interleaving:
     Parameters
     ----------
     method
-        The interleaver that made it.
+        Name of the interleaver that made it.
     items
-        What to show, from the top; all pages so far.
+        Items to show, from the top, of all pages so far.
     notes
-        For each position one number for each ranker, from which the method computes credit.
+        One number for each position and ranker, from which the method computes credit.
     seed
-        Of the draft: further pages continue it.
+        Seed of the draft, which further pages continue.
 
     Examples
     --------
@@ -116,7 +115,7 @@ class Interleaving:
             raise ValueError(f"not an interleaving: {len(items)} items need as many notes, each for all rankers")
         if len(set(items)) < len(items) or not all(math.isfinite(note) for row in notes for note in row):
             raise ValueError("not an interleaving: an item appears twice or a note is not a finite number")
-        return cls(method, items, notes, _checked_seed(seed))
+        return cls(method, items, notes, check_seed(seed))
 
     def _rule(self) -> type[Interleaver]:
         return Interleaver.known[self.method]
@@ -124,7 +123,7 @@ class Interleaving:
     def _notes(self) -> Floats:
         return np.array(self.notes, np.float64)
 
-    def _clicked(self, clicks: Sequence[int | bool]) -> npt.NDArray[np.int64]:
+    def _clicked(self, clicks: Sequence[int | bool]) -> Ints:
         given = _as_list("clicks", clicks)
         if len(given) != len(self.items):
             raise ValueError(
@@ -154,14 +153,15 @@ class Interleaver:
         Parameters
         ----------
         lists
-            Each ranker's items, the best first. They may differ in length and in what they hold; an item that a list
+            Items of each ranker, best first. The lists may differ in length and in their items; an item that a list
             repeats counts at its first place.
         length
-            How many items to show; fewer if the lists have fewer between them.
+            Number of items to show; fewer if the lists together have fewer.
         seed
-            The same seed and lists give the same result. None takes one from the operating system.
+            Seed of the random numbers: the same seed and lists give the same result. None takes one from the operating
+            system.
         """
-        return self._page(lists, length, secrets.randbits(63) if seed is None else _checked_seed(seed), None)
+        return self._page(lists, length, secrets.randbits(63) if seed is None else check_seed(seed), None)
 
     def extend(self, page: Interleaving, lists: Sequence[Sequence[Item]], length: int = 10) -> Interleaving:
         """The list with up to `length` more items: `items[len(page):]` is the next page, in the same draft.
@@ -180,8 +180,7 @@ class Interleaver:
     def _page(
         self, lists: Sequence[Sequence[Item]], length: int, seed: int, before: Interleaving | None
     ) -> Interleaving:
-        if isinstance(length, bool) or not isinstance(length, int | np.integer) or length < 1:
-            raise ValueError(f"length must be a whole number of at least 1, not {length!r}")
+        check_whole("length", length, 1)
         lists = _as_list("lists", lists)
         n = len(lists)
         if n < 2 or (self.most_rankers is not None and n > self.most_rankers):
@@ -216,13 +215,13 @@ class Interleaver:
         open_draft(draft, rng)
 
     @classmethod
-    def credit(cls, notes: Floats, clicked: npt.NDArray[np.int64]) -> Floats:
+    def credit(cls, notes: Floats, clicked: Ints) -> Floats:
         """Each ranker's credit: by default the sum of its notes at the clicked positions."""
         total: Floats = notes[clicked].sum(axis=0)
         return total
 
     @classmethod
-    def outcome(cls, notes: Floats, clicked: npt.NDArray[np.int64], left: int, right: int) -> Outcome:
+    def outcome(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Outcome:
         """How one ranker did against another."""
         raise NotImplementedError
 
@@ -247,9 +246,3 @@ def _as_list(name: str, given: Any) -> list[Any]:
         return list(given)
     except TypeError:
         raise ValueError(f"{name} must be a sequence, not {given!r}") from None
-
-
-def _checked_seed(seed: Any) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"seed must be a whole number of at least 0, not {seed!r}")
-    return int(seed)

@@ -7,11 +7,32 @@ the same steps.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from rankloop.kernels import compiled, entry, inlined
+from rankloop.kernels.arrays import Floats, Ints, Ints32, Items, Stream
+
+
+class _Draft(Protocol):
+    """The fields that every draft has."""
+
+    @property
+    def order(self) -> Ints32: ...
+
+    @property
+    def sizes(self) -> Ints: ...
+
+    @property
+    def shown(self) -> Ints: ...
+
+    @property
+    def counters(self) -> Ints: ...
+
+    @property
+    def top(self) -> Ints: ...
+
 
 STAMP, OVER, TAKEN, FIRST = range(4)
 """Counters of a draft: the stamp of items in the current list, whether credit has ended, places taken in this round,
@@ -25,7 +46,7 @@ def prepare(draft: Any) -> None:
     """Do what new lists need once, before any drawing from them."""
 
 
-def begin(draft: Any, rng: Any) -> None:
+def begin(draft: Any, rng: Stream) -> None:
     """Start an empty list."""
 
 
@@ -33,11 +54,11 @@ def place(draft: Any, k: int, item: int, team: int) -> None:
     """Put an item at position k on behalf of a ranker, and note what it will be worth if clicked."""
 
 
-def draw(draft: Any, rng: Any, k: int) -> int:  # type: ignore[empty-body]
+def draw(draft: Any, rng: Stream, k: int) -> int:  # type: ignore[empty-body]
     """Draw the item of position k and place it; -1 if every item is shown."""
 
 
-def judge(draft: Any, clicked: Any, n_clicked: int, sampled: bool) -> float:  # type: ignore[empty-body]
+def judge(draft: Any, clicked: Ints, n_clicked: int, sampled: bool) -> float:  # type: ignore[empty-body]
     """The score of ranker 0 against ranker 1: the probability of a win plus half of that of a tie.
 
     `clicked` holds the clicked positions from the top; `sampled` asks for the outcome of the teams as drawn where the
@@ -46,13 +67,13 @@ def judge(draft: Any, clicked: Any, n_clicked: int, sampled: bool) -> float:  # 
 
 
 @inlined
-def is_shown(draft: Any, item: int) -> bool:
+def is_shown(draft: _Draft, item: int) -> bool:
     """Whether the current list has the item already."""
     return draft.shown[item] == draft.counters[STAMP]
 
 
 @inlined
-def top_item(draft: Any, ranker: int) -> int:
+def top_item(draft: _Draft, ranker: int) -> int:
     """The ranker's best item that is not shown yet, or -1; `draft.top` remembers how far down it stands."""
     at = draft.top[ranker]
     size = draft.sizes[ranker]
@@ -63,7 +84,7 @@ def top_item(draft: Any, ranker: int) -> int:
 
 
 @compiled
-def lead_distribution(left: Any, right: Any, n: int, lead: Any) -> None:
+def lead_distribution(left: Floats, right: Floats, n: int, lead: Floats) -> None:
     """The distribution of "clicks of left minus clicks of right" over n clicks whose teams are independent.
 
     Click m belongs to left with probability left[m], to right with right[m], else to neither. Probabilities go to
@@ -83,7 +104,7 @@ def lead_distribution(left: Any, right: Any, n: int, lead: Any) -> None:
 
 
 @entry
-def draw_page(draft: Any, rng: Any, start: int, stop: int, items: Any) -> int:
+def draw_page(draft: Any, rng: Stream, start: int, stop: int, items: Items) -> int:
     """Fill positions start to stop of a list; return where it ended, which is earlier if items ran out."""
     for k in range(start, stop):
         item = draw(draft, rng, k)
@@ -94,21 +115,21 @@ def draw_page(draft: Any, rng: Any, start: int, stop: int, items: Any) -> int:
 
 
 @entry
-def open_draft(draft: Any, rng: Any) -> None:
+def open_draft(draft: Any, rng: Stream) -> None:
     """Prepare a draft and begin a list, for a caller in Python."""
     prepare(draft)
     begin(draft, rng)
 
 
 @entry
-def place_again(draft: Any, items: Any, teams: Any) -> None:
+def place_again(draft: Any, items: Items, teams: Ints) -> None:
     """Put the items of earlier pages where they were."""
     for k in range(len(items)):
         place(draft, k, items[k], teams[k])
 
 
 @entry
-def lead_of(left: Any, right: Any) -> Any:
+def lead_of(left: Floats, right: Floats) -> Floats:
     """`lead_distribution`, for a caller in Python."""
     n = len(left)
     lead = np.zeros(2 * n + 1)

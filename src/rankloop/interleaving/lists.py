@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
+
+from rankloop.kernels.arrays import Ints, Ints32
 
 Item: TypeAlias = str | int
 
@@ -17,9 +18,9 @@ NOWHERE = 2**31 - 1
 class Lists(NamedTuple):
     """Ranked lists over common items: `order[r, k]` is list r's item at rank k, `rank[r, d]` the rank of item d."""
 
-    order: npt.NDArray[np.int32]
-    rank: npt.NDArray[np.int32]
-    sizes: npt.NDArray[np.int64]
+    order: Ints32
+    rank: Ints32
+    sizes: Ints
 
 
 def arrange(lists: Sequence[Sequence[Item]], also: Iterable[Item] = ()) -> tuple[list[Item], Lists]:

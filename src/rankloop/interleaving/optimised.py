@@ -9,16 +9,17 @@ positions need only one probability for each state, that of taking the first ran
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.interleaving.base import Floats, Interleaver, Outcome, blank
+from rankloop.checks import check_whole
+from rankloop.interleaving.base import Interleaver, Outcome, blank
 from rankloop.interleaving.drafts import OVER, STAMP, begin, draw, judge, open_draft, place, prepare, top_item
 from rankloop.interleaving.lists import Lists
 from rankloop.interleaving.programme import TIE, lead_of_item, move, solve
-from rankloop.kernels import Stream, compiled, step, uniform
+from rankloop.kernels import compiled, step, uniform
+from rankloop.kernels.arrays import Floats, Ints, Ints32, Stream
 
 FAIR, DEPTH, SOLVED, CHOSEN = range(4)
 """Where positions stop being fair, how many the programme covers, whether its solution is known already, which of its
@@ -37,18 +38,18 @@ class OptimisedDraft(NamedTuple):
     `fair[FAIR]` on cannot be made fair and earn nothing.
     """
 
-    order: npt.NDArray[np.int32]
-    rank: npt.NDArray[np.int32]
-    sizes: npt.NDArray[np.int64]
-    shown: npt.NDArray[np.int64]
-    counters: npt.NDArray[np.int64]
-    top: npt.NDArray[np.int64]
+    order: Ints32
+    rank: Ints32
+    sizes: Ints
+    shown: Ints
+    counters: Ints
+    top: Ints
     notes: Floats
     mass: Floats
-    second: npt.NDArray[np.int64]
+    second: Ints
     take: Floats
-    fair: npt.NDArray[np.int64]
-    choices: npt.NDArray[np.int64]
+    fair: Ints
+    choices: Ints
     weights: Floats
 
 
@@ -61,7 +62,7 @@ def _chance(tilt: float, difference: float) -> float:
 
 
 @compiled
-def _expected_lead(order: Any, rank: Any, sizes: Any, mass: Any, second: Any, k: int, tilt: float) -> float:
+def _expected_lead(order: Ints32, rank: Ints32, sizes: Ints, mass: Floats, second: Ints, k: int, tilt: float) -> float:
     """The expected lead of the first ranker from a click on position k, if items are preferred by `tilt`."""
     lead = 0.0
     for i in range(min(k, sizes[0]) + 1):
@@ -78,7 +79,7 @@ def _expected_lead(order: Any, rank: Any, sizes: Any, mass: Any, second: Any, k:
 
 
 @compiled
-def _fair_tilt(order: Any, rank: Any, sizes: Any, mass: Any, second: Any, k: int) -> float:
+def _fair_tilt(order: Ints32, rank: Ints32, sizes: Ints, mass: Floats, second: Ints, k: int) -> float:
     """The tilt nearest to none at which position k favours nobody; NaN if there is none."""
     lead = _expected_lead(order, rank, sizes, mass, second, k, 0.0)
     if abs(lead) < TIE:
@@ -102,7 +103,7 @@ def _fair_tilt(order: Any, rank: Any, sizes: Any, mass: Any, second: Any, k: int
 
 
 @compiled
-def _lay_out_choices(draft: Any, depth: int) -> None:
+def _lay_out_choices(draft: OptimisedDraft, depth: int) -> None:
     """Fill the lattice down to `depth` with what the programme's lists do there."""
     order, rank, sizes = draft.order, draft.rank, draft.sizes
     draft.mass[:] = 0.0
@@ -127,7 +128,9 @@ def _lay_out_choices(draft: Any, depth: int) -> None:
 
 
 @compiled
-def _lay_out_rest(order: Any, rank: Any, sizes: Any, mass: Any, second: Any, take: Any, depth: int) -> int:
+def _lay_out_rest(
+    order: Ints32, rank: Ints32, sizes: Ints, mass: Floats, second: Ints, take: Floats, depth: int
+) -> int:
     """Fill the lattice from `depth` on; return the number of positions that are fair."""
     n_positions = len(take)
     fair = n_positions
@@ -160,7 +163,7 @@ def _lay_out_rest(order: Any, rank: Any, sizes: Any, mass: Any, second: Any, tak
 
 
 @step(prepare, OptimisedDraft)
-def _prepare(draft: Any) -> None:
+def _prepare(draft: OptimisedDraft) -> None:
     if draft.fair[SOLVED] == 0:
         draft.fair[DEPTH] = solve(draft.order, draft.rank, draft.sizes, draft.choices, draft.weights)
     depth = min(draft.fair[DEPTH], len(draft.take))
@@ -169,7 +172,7 @@ def _prepare(draft: Any) -> None:
 
 
 @step(begin, OptimisedDraft)
-def _begin(draft: Any, rng: Any) -> None:
+def _begin(draft: OptimisedDraft, rng: Stream) -> None:
     draft.counters[STAMP] += 1
     draft.counters[OVER] = 0
     draft.top[0] = 0
@@ -182,7 +185,7 @@ def _begin(draft: Any, rng: Any) -> None:
 
 
 @step(place, OptimisedDraft)
-def _place(draft: Any, k: int, item: int, team: int) -> None:
+def _place(draft: OptimisedDraft, k: int, item: int, team: int) -> None:
     draft.shown[item] = draft.counters[STAMP]
     if k < draft.fair[DEPTH] and item != draft.choices[draft.fair[CHOSEN], k]:
         draft.counters[OVER] = 1  # the lists have changed since the first page: nothing is known to be fair
@@ -193,7 +196,7 @@ def _place(draft: Any, k: int, item: int, team: int) -> None:
 
 
 @step(draw, OptimisedDraft)
-def _draw(draft: Any, rng: Any, k: int) -> int:
+def _draw(draft: OptimisedDraft, rng: Stream, k: int) -> int:
     if k < draft.fair[DEPTH] and draft.counters[OVER] == 0:
         item = draft.choices[draft.fair[CHOSEN], k]
         place(draft, k, item, 0)
@@ -214,7 +217,7 @@ def _draw(draft: Any, rng: Any, k: int) -> int:
 
 
 @step(judge, OptimisedDraft)
-def _judge(draft: Any, clicked: Any, n_clicked: int, sampled: bool) -> float:
+def _judge(draft: OptimisedDraft, clicked: Ints, n_clicked: int, sampled: bool) -> float:
     lead = 0.0
     for m in range(n_clicked):
         lead += draft.notes[clicked[m], 0] - draft.notes[clicked[m], 1]
@@ -244,8 +247,8 @@ class Optimised(Interleaver):
     Parameters
     ----------
     horizon
-        How many positions the programme covers, at most 12: best the length of a page. Further pages need the same
-        as the first.
+        Number of positions that the programme covers, at most 12: best the length of a page. Further pages need the
+        same as the first.
 
     Examples
     --------
@@ -263,10 +266,8 @@ class Optimised(Interleaver):
     name = "optimised"
 
     def __init__(self, horizon: int = 10) -> None:
-        if isinstance(horizon, bool) or not isinstance(horizon, int) or not 1 <= horizon <= LONGEST:
-            raise ValueError(f"horizon must be a whole number from 1 to {LONGEST}, not {horizon!r}")
-        self.horizon = horizon
-        self._solutions: dict[bytes, tuple[npt.NDArray[np.int64], Floats, int]] = {}
+        self.horizon = check_whole("horizon", horizon, 1, LONGEST)
+        self._solutions: dict[bytes, tuple[Ints, Floats, int]] = {}
 
     def draft(self, lists: Lists, n_positions: int) -> OptimisedDraft:
         """The state that compiled code draws a list of up to `n_positions` items with."""
@@ -300,7 +301,7 @@ class Optimised(Interleaver):
         return f"Optimised(horizon={self.horizon})"
 
     @classmethod
-    def outcome(cls, notes: Floats, clicked: npt.NDArray[np.int64], left: int, right: int) -> Outcome:
+    def outcome(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Outcome:
         """Who earns more."""
         lead = float(notes[clicked, left].sum() - notes[clicked, right].sum())
         return Outcome.of_lead(0.0 if abs(lead) <= TIE else lead)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.interleaving.base import Floats, Interleaver, Outcome, blank
+from rankloop.checks import check_number
+from rankloop.interleaving.base import Interleaver, Outcome, blank
 from rankloop.interleaving.drafts import (
     OVER,
     STAMP,
@@ -21,6 +21,7 @@ from rankloop.interleaving.drafts import (
 )
 from rankloop.interleaving.lists import Lists
 from rankloop.kernels import below, compiled, inlined, step, uniform
+from rankloop.kernels.arrays import Floats, Ints, Ints32, Stream
 
 EXPONENT = 3.0
 CANCELLED = 1e-4
@@ -30,14 +31,14 @@ CANCELLED = 1e-4
 class ProbabilisticDraft(NamedTuple):
     """`weights[k]` of rank k; `left[r]` the weight of ranker r's items not shown, `exact[r]` when last summed."""
 
-    order: npt.NDArray[np.int32]
-    rank: npt.NDArray[np.int32]
-    sizes: npt.NDArray[np.int64]
-    shown: npt.NDArray[np.int64]
-    counters: npt.NDArray[np.int64]
-    top: npt.NDArray[np.int64]
+    order: Ints32
+    rank: Ints32
+    sizes: Ints
+    shown: Ints
+    counters: Ints
+    top: Ints
     notes: Floats
-    teams: npt.NDArray[np.int64]
+    teams: Ints
     weights: Floats
     totals: Floats
     left: Floats
@@ -46,7 +47,7 @@ class ProbabilisticDraft(NamedTuple):
 
 
 @step(prepare, ProbabilisticDraft)
-def _prepare(draft: Any) -> None:
+def _prepare(draft: ProbabilisticDraft) -> None:
     for ranker in range(len(draft.sizes)):
         total = 0.0
         for at in range(draft.sizes[ranker]):
@@ -55,7 +56,7 @@ def _prepare(draft: Any) -> None:
 
 
 @step(begin, ProbabilisticDraft)
-def _begin(draft: Any, rng: Any) -> None:
+def _begin(draft: ProbabilisticDraft, rng: Stream) -> None:
     draft.counters[STAMP] += 1
     draft.counters[OVER] = 0
     for ranker in range(len(draft.sizes)):
@@ -65,7 +66,7 @@ def _begin(draft: Any, rng: Any) -> None:
 
 
 @compiled
-def _sum_again(order: Any, shown: Any, stamp: int, weights: Any, ranker: int, size: int) -> float:
+def _sum_again(order: Ints32, shown: Ints, stamp: int, weights: Floats, ranker: int, size: int) -> float:
     total = 0.0
     for at in range(size):
         if shown[order[ranker, at]] != stamp:
@@ -74,7 +75,7 @@ def _sum_again(order: Any, shown: Any, stamp: int, weights: Any, ranker: int, si
 
 
 @step(place, ProbabilisticDraft)
-def _place(draft: Any, k: int, item: int, team: int) -> None:
+def _place(draft: ProbabilisticDraft, k: int, item: int, team: int) -> None:
     n_rankers = len(draft.sizes)
     stamp = draft.counters[STAMP]
     draft.shown[item] = stamp
@@ -102,7 +103,7 @@ def _place(draft: Any, k: int, item: int, team: int) -> None:
 
 
 @inlined
-def _draw_from(draft: Any, rng: Any, ranker: int) -> int:
+def _draw_from(draft: ProbabilisticDraft, rng: Stream, ranker: int) -> int:
     """An item of one ranker that is not shown, by weight: from the top down, where nearly all the weight is."""
     order, shown, weights = draft.order, draft.shown, draft.weights
     stamp = draft.counters[STAMP]
@@ -125,7 +126,7 @@ def _draw_from(draft: Any, rng: Any, ranker: int) -> int:
 
 
 @compiled
-def _next_with_items(left: Any, ranker: int) -> int:
+def _next_with_items(left: Floats, ranker: int) -> int:
     for turn in range(1, len(left)):
         other = (ranker + turn) % len(left)
         if left[other] > 0.0:
@@ -134,7 +135,7 @@ def _next_with_items(left: Any, ranker: int) -> int:
 
 
 @step(draw, ProbabilisticDraft)
-def _draw(draft: Any, rng: Any, k: int) -> int:
+def _draw(draft: ProbabilisticDraft, rng: Stream, k: int) -> int:
     n_rankers = len(draft.sizes)
     team = below(rng, n_rankers)
     if draft.left[team] <= 0.0:
@@ -147,7 +148,7 @@ def _draw(draft: Any, rng: Any, k: int) -> int:
 
 
 @step(judge, ProbabilisticDraft)
-def _judge(draft: Any, clicked: Any, n_clicked: int, sampled: bool) -> float:
+def _judge(draft: ProbabilisticDraft, clicked: Ints, n_clicked: int, sampled: bool) -> float:
     if sampled:
         lead = 0
         for m in range(n_clicked):
@@ -182,7 +183,7 @@ class Probabilistic(Interleaver):
     Parameters
     ----------
     exponent
-        How steeply the chance of being drawn falls with the rank.
+        Steepness with which the chance of being drawn falls with the rank.
 
     Examples
     --------
@@ -202,9 +203,7 @@ class Probabilistic(Interleaver):
     name = "probabilistic"
 
     def __init__(self, exponent: float = EXPONENT) -> None:
-        if isinstance(exponent, bool) or not isinstance(exponent, int | float) or not 0 <= exponent < 100:
-            raise ValueError(f"exponent must be a number from 0 to 100, not {exponent!r}")
-        self.exponent = float(exponent)
+        self.exponent = check_number("exponent", exponent, 0, 100)
 
     def draft(self, lists: Lists, n_positions: int) -> ProbabilisticDraft:
         """The state that compiled code draws a list of up to `n_positions` items with."""
@@ -220,7 +219,7 @@ class Probabilistic(Interleaver):
         )
 
     @classmethod
-    def outcome(cls, notes: Floats, clicked: npt.NDArray[np.int64], left: int, right: int) -> Outcome:
+    def outcome(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Outcome:
         """The probabilities of more, as many and fewer clicks on items that `left` placed."""
         if left == right:
             return Outcome(0.0, 1.0, 0.0)

@@ -7,11 +7,11 @@ in expectation) and one for the sum of the probabilities. A best solution needs 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from rankloop.kernels import compiled, entry
+from rankloop.kernels import allocating, compiled, entry
+from rankloop.kernels.arrays import Floats, Ints, Ints32, Items
 
 TIE = 1e-12
 SLACK = 1e-10  # probabilities add up to one, so the optimum is missed by no more than this
@@ -21,7 +21,7 @@ MOST_PIVOTS = 5000
 
 
 @compiled
-def lead_of_item(rank: Any, sizes: Any, item: int) -> float:
+def lead_of_item(rank: Ints32, sizes: Ints, item: int) -> float:
     """What a click on the item earns the first ranker more than the second: the difference of 1 / rank."""
     lead = 0.0
     if rank[0, item] < sizes[0]:
@@ -32,7 +32,7 @@ def lead_of_item(rank: Any, sizes: Any, item: int) -> float:
 
 
 @compiled
-def move(order: Any, rank: Any, sizes: Any, i: int, j: int, item: int) -> tuple[int, int]:
+def move(order: Ints32, rank: Ints32, sizes: Ints, i: int, j: int, item: int) -> tuple[int, int]:
     """Both tops once an item is shown beside the first i of one list and the first j of the other."""
     new_i, new_j = i, j
     while new_i < sizes[0] and (order[0, new_i] == item or rank[1, order[0, new_i]] < j):
@@ -43,7 +43,7 @@ def move(order: Any, rank: Any, sizes: Any, i: int, j: int, item: int) -> tuple[
 
 
 @compiled
-def count_items(order: Any, rank: Any, sizes: Any, most: int) -> int:
+def count_items(order: Ints32, rank: Ints32, sizes: Ints, most: int) -> int:
     """How many items both lists have between them, counted up to `most`."""
     n = sizes[0]
     for j in range(sizes[1]):
@@ -53,8 +53,8 @@ def count_items(order: Any, rank: Any, sizes: Any, most: int) -> int:
     return min(n, most)
 
 
-@compiled
-def list_candidates(order: Any, rank: Any, sizes: Any, items: Any) -> int:
+@allocating
+def list_candidates(order: Ints32, rank: Ints32, sizes: Ints, items: Items) -> int:
     """Write every allowed list into a row of `items`, each once; return how many there are."""
     most, depth = items.shape
     tops = np.zeros((most, 2), np.int64)
@@ -76,7 +76,7 @@ def list_candidates(order: Any, rank: Any, sizes: Any, items: Any) -> int:
 
 
 @compiled
-def sensitivity(leads: Any, depth: int) -> float:
+def sensitivity(leads: Floats, depth: int) -> float:
     """Bits that one click tells about who wins, if position k is clicked in proportion to 1 / k."""
     first = second = total = 0.0
     for k in range(depth):
@@ -95,7 +95,7 @@ def sensitivity(leads: Any, depth: int) -> float:
 
 
 @compiled
-def _invert(matrix: Any, inverse: Any) -> bool:
+def _invert(matrix: Floats, inverse: Floats) -> bool:
     """Gauss-Jordan with row pivots; `matrix` is used up. False if it is singular."""
     m = len(matrix)
     for r in range(m):
@@ -125,7 +125,7 @@ def _invert(matrix: Any, inverse: Any) -> bool:
 
 
 @compiled
-def _entering(columns: Any, n: int, values: Any, searching: bool, prices: Any, first_found: bool) -> int:
+def _entering(columns: Floats, n: int, values: Floats, searching: bool, prices: Floats, first_found: bool) -> int:
     """The column that gains most at these prices, or the first that gains; -1 if none does."""
     m = len(prices)
     best, most = -1, SLACK
@@ -141,7 +141,7 @@ def _entering(columns: Any, n: int, values: Any, searching: bool, prices: Any, f
 
 
 @compiled
-def _leaving(direction: Any, level: Any, basis: Any, n: int, searching: bool, first_found: bool) -> int:
+def _leaving(direction: Floats, level: Floats, basis: Ints, n: int, searching: bool, first_found: bool) -> int:
     """The row of the basis that is the first to reach zero; -1 if none does."""
     row, least = -1, math.inf
     for r in range(len(basis)):
@@ -159,8 +159,8 @@ def _leaving(direction: Any, level: Any, basis: Any, n: int, searching: bool, fi
     return row
 
 
-@compiled
-def maximise(columns: Any, n: int, values: Any, basis: Any, level: Any) -> bool:
+@allocating
+def maximise(columns: Floats, n: int, values: Floats, basis: Ints, level: Floats) -> bool:
     """Maximise values @ p over p >= 0 with columns.T @ p = (0, ..., 0, 1), by the revised simplex method.
 
     Basis and levels of the best p are left in the last arguments; a basis entry of n or more stands in for an equation
@@ -212,8 +212,8 @@ def maximise(columns: Any, n: int, values: Any, basis: Any, level: Any) -> bool:
     return False
 
 
-@compiled
-def solve(order: Any, rank: Any, sizes: Any, choices: Any, weights: Any) -> int:
+@allocating
+def solve(order: Ints32, rank: Ints32, sizes: Ints, choices: Ints, weights: Floats) -> int:
     """Fill the lists of the best fair distribution and their probabilities; return how many positions it covers.
 
     These are as many as `choices` has, or fewer: where the lists have no more items, or where no distribution is fair
@@ -249,7 +249,7 @@ def solve(order: Any, rank: Any, sizes: Any, choices: Any, weights: Any) -> int:
 
 
 @entry
-def candidates(order: Any, rank: Any, sizes: Any, depth: int) -> Any:
+def candidates(order: Ints32, rank: Ints32, sizes: Ints, depth: int) -> Ints:
     """All allowed lists of so many positions, for a caller in Python."""
     items = np.empty((1 << depth, depth), np.int64)
     return items[: list_candidates(order, rank, sizes, items)]

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.interleaving.base import Floats, Interleaver, Outcome, blank
+from rankloop.interleaving.base import Interleaver, Outcome, blank
 from rankloop.interleaving.drafts import NO_TEAM, OVER, STAMP, TAKEN, begin, draw, judge, place, prepare, top_item
 from rankloop.interleaving.lists import Lists
 from rankloop.kernels import below, compiled, step
+from rankloop.kernels.arrays import Floats, Ints, Ints32, Stream
 
 
 class TeamDraftDraft(NamedTuple):
     """`picked[r]` says whether ranker r has had its pick in this round; `shortest` is how long the shortest list is."""
 
-    order: npt.NDArray[np.int32]
-    rank: npt.NDArray[np.int32]
-    sizes: npt.NDArray[np.int64]
-    shown: npt.NDArray[np.int64]
-    counters: npt.NDArray[np.int64]
-    top: npt.NDArray[np.int64]
+    order: Ints32
+    rank: Ints32
+    sizes: Ints
+    shown: Ints
+    counters: Ints
+    top: Ints
     notes: Floats
-    picked: npt.NDArray[np.int64]
-    shortest: npt.NDArray[np.int64]
+    picked: Ints
+    shortest: Ints
 
 
 @step(prepare, TeamDraftDraft)
-def _prepare(draft: Any) -> None:
+def _prepare(draft: TeamDraftDraft) -> None:
     shortest = draft.sizes[0]
     for ranker in range(len(draft.sizes)):
         shortest = min(shortest, draft.sizes[ranker])
@@ -36,7 +36,7 @@ def _prepare(draft: Any) -> None:
 
 
 @step(begin, TeamDraftDraft)
-def _begin(draft: Any, rng: Any) -> None:
+def _begin(draft: TeamDraftDraft, rng: Stream) -> None:
     draft.counters[STAMP] += 1
     draft.counters[OVER] = 0
     draft.counters[TAKEN] = 0
@@ -46,7 +46,7 @@ def _begin(draft: Any, rng: Any) -> None:
 
 
 @compiled
-def _fewest_left(order: Any, shown: Any, stamp: int, sizes: Any, enough: int) -> int:
+def _fewest_left(order: Ints32, shown: Ints, stamp: int, sizes: Ints, enough: int) -> int:
     """The fewest items that any ranker has left, counted no further than is enough."""
     fewest = enough
     for ranker in range(len(sizes)):
@@ -60,7 +60,7 @@ def _fewest_left(order: Any, shown: Any, stamp: int, sizes: Any, enough: int) ->
 
 
 @step(place, TeamDraftDraft)
-def _place(draft: Any, k: int, item: int, team: int) -> None:
+def _place(draft: TeamDraftDraft, k: int, item: int, team: int) -> None:
     n_rankers = len(draft.sizes)
     if draft.counters[TAKEN] == 0 and draft.shortest[0] - k < n_rankers:
         # A list may run out during this round, for one order of picking and not for another: only its first pick,
@@ -85,7 +85,7 @@ def _place(draft: Any, k: int, item: int, team: int) -> None:
 
 
 @step(draw, TeamDraftDraft)
-def _draw(draft: Any, rng: Any, k: int) -> int:
+def _draw(draft: TeamDraftDraft, rng: Stream, k: int) -> int:
     n_rankers = len(draft.sizes)
     if draft.counters[OVER] == 0:
         skip = below(rng, n_rankers - draft.counters[TAKEN])
@@ -110,7 +110,7 @@ def _draw(draft: Any, rng: Any, k: int) -> int:
 
 
 @step(judge, TeamDraftDraft)
-def _judge(draft: Any, clicked: Any, n_clicked: int, sampled: bool) -> float:
+def _judge(draft: TeamDraftDraft, clicked: Ints, n_clicked: int, sampled: bool) -> float:
     lead = 0.0
     for m in range(n_clicked):
         lead += draft.notes[clicked[m], 0] - draft.notes[clicked[m], 1]
@@ -146,7 +146,7 @@ class TeamDraft(Interleaver):
         )
 
     @classmethod
-    def outcome(cls, notes: Floats, clicked: npt.NDArray[np.int64], left: int, right: int) -> Outcome:
+    def outcome(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Outcome:
         """Who has more clicks on the items it placed."""
         credit = cls.credit(notes, clicked)
         return Outcome.of_lead(credit[left] - credit[right])

@@ -1,7 +1,8 @@
 """Compiled steps and random draws: the floor that everything else stands on."""
 
-from rankloop.kernels.compiler import cache_directory, compiled, entry, inlined, single_step
-from rankloop.kernels.lanes import fill_words, lanes
+from rankloop.kernels.arrays import Stream
+from rankloop.kernels.compiler import allocating, cache_directory, compiled, entry, inlined, single_step
+from rankloop.kernels.lanes import Lanes, fill_words, lanes
 from rankloop.kernels.posterior import (
     Rates,
     draw_below,
@@ -13,14 +14,16 @@ from rankloop.kernels.posterior import (
     record_outcome,
     record_win,
 )
-from rankloop.kernels.random import Stream, below, beta, next_word, normal, pick_largest, shuffle, stream, uniform
+from rankloop.kernels.random import below, beta, next_word, normal, pick_largest, shuffle, stream, uniform
 from rankloop.kernels.states import StepError, step
 from rankloop.kernels.steps import choose, gains, learn, regret, respond, settled
 
 __all__ = [
+    "Lanes",
     "Rates",
     "StepError",
     "Stream",
+    "allocating",
     "below",
     "beta",
     "cache_directory",

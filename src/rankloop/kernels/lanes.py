@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.kernels.arrays import Stream, Words
 from rankloop.kernels.compiler import compiled
-from rankloop.kernels.random import Stream
 
-Lanes: TypeAlias = npt.NDArray[np.uint64]
+Lanes: TypeAlias = Words
 
 
 def lanes(rng: Stream, n: int) -> Lanes:
@@ -25,7 +25,7 @@ def lanes(rng: Stream, n: int) -> Lanes:
 
 
 @compiled
-def fill_words(state: Any, words: Any) -> None:
+def fill_words(state: Lanes, words: npt.NDArray[np.uint64]) -> None:
     """Write one word of 64 random bits from each lane."""
     first, second = state[0], state[1]
     for k in range(len(words)):

@@ -10,11 +10,11 @@ draw of who might pass a given level. All keep the distribution exactly.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.kernels.arrays import Floats, Ints, Stream
 from rankloop.kernels.compiler import compiled, inlined
 from rankloop.kernels.random import beta, uniform
 
@@ -30,7 +30,7 @@ def binomial_mass(n: int, k: int) -> float:
 
 
 @inlined
-def record_win(wins: Any, above: Any, mass: Any, i: int, j: int) -> None:
+def record_win(wins: Ints, above: Floats, mass: Floats, i: int, j: int) -> None:
     """Count that i beat j, and bring along above = P(theta_ij > 1/2) and mass_ij = P(Bin(n + 1, 1/2) = wins_ij)."""
     a = wins[i, j]
     b = wins[j, i]
@@ -45,8 +45,19 @@ def record_win(wins: Any, above: Any, mass: Any, i: int, j: int) -> None:
         mass[j, i] = binomial_mass(trials + 1, b)
 
 
+@inlined
+def _draw_under(rng: Stream, a: float, b: float, limit: float, slope: float) -> float:
+    """A draw from under the exponential of `draw_below`, if it is accepted, else the limit."""
+    step = math.log(1.0 - uniform(rng)) / slope
+    x = limit + step
+    if x <= 0.0:
+        return limit
+    accept = a * math.log(x / limit) + b * math.log((1.0 - x) / (1.0 - limit)) - slope * step
+    return x if math.log(1.0 - uniform(rng)) < accept else limit
+
+
 @compiled
-def draw_below(rng: Any, a: int, b: int, limit: float, density: float) -> float:
+def draw_below(rng: Stream, a: float, b: float, limit: float, density: float) -> float:
     """A draw from Beta(a + 1, b + 1) where it falls below `limit`, else `limit`; `density` is that of the limit.
 
     Left of its mode the density lies under the exponential that touches it at the limit. That exponential holds a
@@ -56,19 +67,12 @@ def draw_below(rng: Any, a: int, b: int, limit: float, density: float) -> float:
     if rising > 0.0:
         slope = rising / (limit * (1.0 - limit))
         if density < slope:
-            if uniform(rng) * slope >= density:
-                return limit
-            step = math.log(1.0 - uniform(rng)) / slope
-            x = limit + step
-            if x <= 0.0:
-                return limit
-            accept = a * math.log(x / limit) + b * math.log((1.0 - x) / (1.0 - limit)) - slope * step
-            return x if math.log(1.0 - uniform(rng)) < accept else limit
+            return limit if uniform(rng) * slope >= density else _draw_under(rng, a, b, limit, slope)
     return min(limit, beta(rng, a + 1.0, b + 1.0))
 
 
 @inlined
-def draw_pair_below(rng: Any, a: int, b: int, limit: float, log_up: float, log_down: float, mass: float) -> float:
+def draw_pair_below(rng: Stream, a: int, b: int, limit: float, log_up: float, log_down: float, mass: float) -> float:
     """`draw_below` where mass = P(Bin(a + b + 1, 1/2) = a), log_up = log(2 limit), log_down = log(2 (1 - limit))."""
     if mass < SMALLEST_MASS:
         return min(limit, beta(rng, a + 1.0, b + 1.0))
@@ -77,7 +81,7 @@ def draw_pair_below(rng: Any, a: int, b: int, limit: float, log_up: float, log_d
 
 
 @compiled
-def draw_lower_half(rng: Any, a: int, b: int, chance: float) -> float:
+def draw_lower_half(rng: Stream, a: int, b: int, chance: float) -> float:
     """A draw from Beta(a + 1, b + 1), known to be below 1/2, which has the probability `chance`."""
     if chance > 0.2 or a <= b:
         while True:
@@ -96,7 +100,7 @@ def draw_lower_half(rng: Any, a: int, b: int, chance: float) -> float:
 
 @compiled
 def draw_below_given_half(
-    rng: Any, a: int, b: int, limit: float, log_up: float, log_down: float, mass: float, q: float, chance: float
+    rng: Stream, a: int, b: int, limit: float, log_up: float, log_down: float, mass: float, q: float, chance: float
 ) -> float:
     """`draw_pair_below` for a limit of at most 1/2, if a uniform number q < chance = P(draw < 1/2) is known.
 
@@ -110,14 +114,7 @@ def draw_below_given_half(
         slope = rising / (limit * (1.0 - limit))
         density = 2.0 * (b + 1) * mass * math.exp(a * log_up + b * log_down)
         if density <= slope * chance:
-            if q * slope >= density:
-                return limit
-            step = math.log(1.0 - uniform(rng)) / slope
-            x = limit + step
-            if x <= 0.0:
-                return limit
-            accept = a * math.log(x / limit) + b * math.log((1.0 - x) / (1.0 - limit)) - slope * step
-            return x if math.log(1.0 - uniform(rng)) < accept else limit
+            return limit if q * slope >= density else _draw_under(rng, a, b, limit, slope)
     return min(limit, draw_lower_half(rng, a, b, chance))
 
 
@@ -130,11 +127,11 @@ class Rates(NamedTuple):
     probability 1 - exp(-hazard), so that one exponential number leads to the next arm that is.
     """
 
-    wins: npt.NDArray[np.float64]
-    losses: npt.NDArray[np.float64]
-    log_normaliser: npt.NDArray[np.float64]
-    hazard: npt.NDArray[np.float64]
-    search: npt.NDArray[np.float64]
+    wins: Floats
+    losses: Floats
+    log_normaliser: Floats
+    hazard: Floats
+    search: Floats
 
 
 def no_rates(n_bandits: int, n_arms: int) -> Rates:
@@ -156,7 +153,7 @@ def log_normaliser(wins: float, losses: float) -> float:
 
 
 @inlined
-def record_outcome(rates: Any, bandit: int, arm: int, won: Any) -> None:
+def record_outcome(rates: Rates, bandit: int, arm: int, won: bool) -> None:
     """Count a win or a loss of an arm."""
     counts = rates.wins if won else rates.losses
     counts[bandit, arm] += 1.0
@@ -169,7 +166,7 @@ def record_outcome(rates: Any, bandit: int, arm: int, won: Any) -> None:
 
 
 @inlined
-def pick_sampled_best(rng: Any, rates: Any, bandit: int) -> int:
+def pick_sampled_best(rng: Stream, rates: Rates, bandit: int) -> int:
     """The arm whose draw from its posterior is the largest of all arms' draws."""
     search = rates.search
     best = -1
@@ -195,7 +192,7 @@ def pick_sampled_best(rng: Any, rates: Any, bandit: int) -> int:
 
 
 @compiled
-def _draw_proposed(rng: Any, a: float, b: float, hazard: float, level: float, lowest: float) -> float:
+def _draw_proposed(rng: Stream, a: float, b: float, hazard: float, level: float, lowest: float) -> float:
     """The draw of an arm proposed below the level if it is the lowest, else 1: the second half of `draw_below`."""
     if math.isinf(hazard):
         return beta(rng, a + 1.0, b + 1.0)
@@ -209,7 +206,7 @@ def _draw_proposed(rng: Any, a: float, b: float, hazard: float, level: float, lo
 
 
 @compiled
-def _pick_above_level(rng: Any, rates: Any, bandit: int) -> int:
+def _pick_above_level(rng: Stream, rates: Rates, bandit: int) -> int:
     """The arm with the smallest draw, given that none is below the level."""
     level = rates.search[bandit, LEVEL]
     best = 0
@@ -232,7 +229,7 @@ def _pick_above_level(rng: Any, rates: Any, bandit: int) -> int:
 
 
 @compiled
-def _set_level(rates: Any, bandit: int) -> None:
+def _set_level(rates: Rates, bandit: int) -> None:
     """Set the level to the largest of the smallest samples since it was last set: as many as there are arms.
 
     The next is above it about once in as many picks, so that the scan over all arms which then follows costs little.
@@ -248,7 +245,7 @@ def _set_level(rates: Any, bandit: int) -> None:
 
 
 @inlined
-def _hazard(rates: Any, bandit: int, arm: int) -> float:
+def _hazard(rates: Rates, bandit: int, arm: int) -> float:
     """-log(1 - q), q being the mass below the level of the exponential in `draw_below`; infinite if it has none."""
     a, b = rates.losses[bandit, arm], rates.wins[bandit, arm]
     search = rates.search

@@ -7,14 +7,11 @@ keys (the run, the role), not by who asks first.
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.kernels.arrays import Array, Stream
 from rankloop.kernels.compiler import compiled, inlined
-
-Stream: TypeAlias = npt.NDArray[np.uint64]
 
 
 def stream(seed: int | None, *keys: int) -> Stream:
@@ -27,7 +24,7 @@ def stream(seed: int | None, *keys: int) -> Stream:
 
 
 @inlined
-def next_word(rng: Any) -> Any:
+def next_word(rng: Stream) -> np.uint64:
     """64 random bits."""
     s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
     total = s0 + s3
@@ -44,19 +41,19 @@ def next_word(rng: Any) -> Any:
 
 
 @inlined
-def uniform(rng: Any) -> float:
+def uniform(rng: Stream) -> float:
     """A number in [0, 1)."""
     return np.int64(next_word(rng) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @inlined
-def below(rng: Any, n: int) -> int:
+def below(rng: Stream, n: int) -> int:
     """An integer from 0 to n - 1; its bias, n / 2^53, is beneath notice."""
     return int(uniform(rng) * n)
 
 
 @compiled
-def shuffle(rng: Any, values: Any) -> None:
+def shuffle(rng: Stream, values: Array) -> None:
     """Put an array in random order, in place."""
     for i in range(len(values) - 1, 0, -1):
         j = below(rng, i + 1)
@@ -64,7 +61,7 @@ def shuffle(rng: Any, values: Any) -> None:
 
 
 @inlined
-def pick_largest(rng: Any, values: Any, n: int) -> int:
+def pick_largest(rng: Stream, values: Array, n: int) -> int:
     """The index of the largest of the first n values, ties broken uniformly at random."""
     best = values[0]
     ties = 1
@@ -88,7 +85,7 @@ def pick_largest(rng: Any, values: Any, n: int) -> int:
 
 
 @compiled
-def beta(rng: Any, a: float, b: float) -> float:
+def beta(rng: Stream, a: float, b: float) -> float:
     """A draw from Beta(a, b) for a, b >= 1 (Cheng 1978, algorithm BB)."""
     if a == 1.0:
         return 1.0 - (1.0 - uniform(rng)) ** (1.0 / b)
@@ -116,7 +113,7 @@ def beta(rng: Any, a: float, b: float) -> float:
 
 
 @compiled
-def normal(rng: Any) -> float:
+def normal(rng: Stream) -> float:
     """A draw from the standard normal distribution (Marsaglia's polar method)."""
     while True:
         x = 2.0 * uniform(rng) - 1.0

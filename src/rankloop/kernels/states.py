@@ -6,16 +6,22 @@ import inspect
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import numba
 from numba.extending import overload
 from numba.types import BaseNamedTuple, BaseTuple
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+State = TypeVar("State")
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
 
 # Division by zero gives inf or nan, as in NumPy: the check for it in every division costs more than the division.
 OPTIONS = {"nogil": True, "error_model": "numpy"}
+
+# What only compiled code calls needs no other form, for Python or C to call: making these took a fifth of the time.
+INNER = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 _steps: dict[Callable[..., Any], dict[type, Callable[..., Any]]] = {}
 """The step registered for each generic step and type of state."""
@@ -31,27 +37,41 @@ class StepError(ValueError):
     """A step that is missing or cannot be compiled; the compiler's own report, if any, is in `__context__`."""
 
 
-def step(generic: Callable[..., Any], state_type: type, *, counted: bool = True) -> Callable[[Function], Function]:
+def step(
+    generic: Callable[Concatenate[Any, Arguments], Answer], state_type: type[State], *, counted: bool | None = None
+) -> Callable[[Callable[Concatenate[State, Arguments], Answer]], Callable[Concatenate[State, Arguments], Answer]]:
     """Register a function as the compiled form of `generic` for states of one NamedTuple type.
 
-    A step with loops counts a reference to every array of its state as it begins and ends, which can take longer than
-    the step itself (BubbleRank: 80 ns of 100). `counted=False` leaves that out, for steps that neither make nor return
-    an array: the caller holds the state meanwhile.
+    A type checker compares its arguments with those of `generic`, the first one being a state of that type.
+
+    A step that counts references does so for every array it touches, which takes longer to compile and can take longer
+    than the step itself (BubbleRank: 80 ns of 100). The caller holds the state meanwhile, so a step that neither makes
+    nor returns an array does well without: steps of this package do unless they say `counted=True`, and steps from
+    elsewhere may say `counted=False`.
     """
 
-    def register(function: Function) -> Function:
+    def register(
+        function: Callable[Concatenate[State, Arguments], Answer],
+    ) -> Callable[Concatenate[State, Arguments], Answer]:
         _name_apart(state_type)
         registered = _steps[generic] if generic in _steps else _watch(generic)
         _check(generic, state_type, function, registered.get(state_type))
         registered[state_type] = function
 
-        def implementation(state: Any, *_args: Any) -> Function | None:
+        def implementation(state: Any, *_args: Any) -> Callable[..., Any] | None:
             return function if _class_of(state) is state_type else None
 
-        overload(generic, strict=False, jit_options={"forceinline": True, "_nrt": counted, **OPTIONS})(implementation)
+        nrt = not _is_ours(state_type) if counted is None else counted
+        overload(generic, strict=False, jit_options={"forceinline": True, "_nrt": nrt, **INNER})(implementation)
         return function
 
     return register
+
+
+def optional(generic: Function) -> Function:
+    """Let states have no such step of their own: what `generic` does itself then holds for them."""
+    _watch(generic, generic)
+    return generic
 
 
 def _name_apart(state_type: type) -> None:
@@ -70,16 +90,20 @@ def _name_apart(state_type: type) -> None:
     state_type.__name__ = name if _classes_of_name[name] == 1 else f"{name}#{_classes_of_name[name]}"
 
 
-def _watch(generic: Callable[..., Any]) -> dict[type, Callable[..., Any]]:
+def _watch(generic: Callable[..., Any], default: Callable[..., Any] | None = None) -> dict[type, Callable[..., Any]]:
     """Note for which states the compiler looks for a step, to say what was missing or wrong where it fails."""
+    registered = _steps.setdefault(generic, {})
 
-    def implementation(state: Any, *args: Any) -> None:
-        key = generic, _class_of(state)
-        _asked.pop(key, None)
-        _asked[key] = state, *args
+    def implementation(state: Any, *args: Any) -> Callable[..., Any] | None:
+        cls = _class_of(state)
+        if default is not None:
+            return None if cls in registered else default
+        _asked.pop((generic, cls), None)
+        _asked[generic, cls] = state, *args
+        return None
 
-    overload(generic, strict=False)(implementation)
-    return _steps.setdefault(generic, {})
+    overload(generic, strict=False, jit_options={"forceinline": True, **OPTIONS})(implementation)
+    return registered
 
 
 def _check(generic: Any, state_type: type, function: Any, before: Any) -> None:
@@ -105,9 +129,7 @@ def lasting(types: Iterable[Any]) -> bool:
 
     Nothing tells when the source of a state outside the package has changed, nor when a class was defined once more.
     """
-    return all(
-        cls.__module__.startswith("rankloop.") and _classes_of_name[_names.get(cls, "")] <= 1 for cls in _classes(types)
-    )
+    return all(_is_ours(cls) and _classes_of_name[_names.get(cls, "")] <= 1 for cls in _classes(types))
 
 
 def _classes(types: Iterable[Any]) -> Iterator[type]:
@@ -117,6 +139,10 @@ def _classes(types: Iterable[Any]) -> Iterator[type]:
             yield each.instance_class
         if isinstance(each, BaseTuple):
             yield from _classes(each)
+
+
+def _is_ours(cls: type) -> bool:
+    return cls.__module__.startswith("rankloop.")
 
 
 def _class_of(state: Any) -> Any:
@@ -134,7 +160,7 @@ def explain(error: Exception, loop: Callable[..., Any], compiled: Mapping[Any, A
         types = tuple(map(numba.typeof, args))
     except ValueError:
         raise error from None
-    states = [cls for cls in _classes(types) if cls in _names or not cls.__module__.startswith("rankloop.")]
+    states = [cls for cls in _classes(types) if cls in _names or not _is_ours(cls)]
     if types in compiled or not states:
         raise error
     for (generic, cls), asked in reversed(_asked.items()):
@@ -142,8 +168,8 @@ def explain(error: Exception, loop: Callable[..., Any], compiled: Mapping[Any, A
             continue
         function = _steps[generic].get(cls)
         if function is None:
-            others = [f"{other.__name__} at {place(each[cls])}" for other, each in _steps.items() if cls in each]
-            has = f"it has {', '.join(others)}" if others else "it has no steps at all"
+            own = [f"{other.__name__} at {place(each[cls])}" for other, each in _steps.items() if cls in each]
+            has = f"it has {', '.join(sorted(own))}" if own else "it has no steps at all"
             raise StepError(
                 f"{_name(cls)} has no step {generic.__name__}: "
                 f"register one with @step({generic.__name__}, {cls.__qualname__}) ({has})"

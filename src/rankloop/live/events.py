@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rankloop.checks import check_whole, is_number
 from rankloop.live.entries import CLICK, SEEN, SHOWN, Event
 from rankloop.live.settings import check_name, one_of
 
@@ -38,13 +39,11 @@ def check_event(given: Mapping[str, Any]) -> tuple[Any, str | None, list[Event]]
         check_name("item", item)
         events.append(Event(CLICK, 0, at, type_, id_))
     if type_ == "seen" or seen is not None:
-        if isinstance(seen, bool) or not isinstance(seen, int) or seen < 0:
-            raise ValueError(f"seen must be a whole number of at least 0, not {seen!r}")
-        events.append(Event(SEEN, min(seen, MOST_SEEN), at, "seen", id_))
+        events.append(Event(SEEN, min(check_whole("seen", seen, 0), MOST_SEEN), at, "seen", id_))
     return given.get("impression"), item, events
 
 
 def _milliseconds(at: Any) -> int:
-    if isinstance(at, bool) or not isinstance(at, int | float) or not abs(at) < 1e11:
+    if not is_number(at) or not abs(at) < 1e11:
         raise ValueError(f"at must be a time in seconds, not {at!r}")
     return int(at * 1000)

@@ -12,9 +12,9 @@ from rankloop.live.impressions import Impression, Impressions
 from rankloop.live.journal import Journal
 from rankloop.live.loops import Loop, Loops, count
 from rankloop.live.pages import Pins, page_of
-from rankloop.live.settings import shorten
 from rankloop.live.tokens import Foreign, Signer, Unknown
 from rankloop.live.warm import WarmLearners
+from rankloop.wording import shorten
 
 TAKEN_AT_ONCE = 200
 """Events that join their impressions while nobody else can write."""

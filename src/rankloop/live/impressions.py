@@ -35,7 +35,7 @@ from rankloop.live.journal import Journal
 from rankloop.live.learner import DuelLearner, Learner
 from rankloop.live.loops import Loop, Loops
 from rankloop.live.replay import policy_view
-from rankloop.live.stores import StoreError
+from rankloop.live.stores import StoreError, StoreLost
 from rankloop.live.tokens import Ticket
 from rankloop.live.warm import WarmLearners
 
@@ -157,6 +157,10 @@ class Impressions:
         self._journal.changed.add(loop.number)
         return impression
 
+    def in_memory(self, seq: int) -> Impression | None:
+        """An open impression, if it is in memory."""
+        return self._open.get(seq)
+
     def find(self, ticket: Ticket) -> tuple[Impression | None, str]:
         """An impression that is still open; else None and what is the matter."""
         impression = self._open.get(ticket.seq)
@@ -193,6 +197,8 @@ class Impressions:
         """The loop that a learner belongs to."""
         try:
             return self._loops.by_number.get(self._learners.known(learner).loop)
+        except StoreLost:
+            raise
         except StoreError:
             return None
 
@@ -296,6 +302,14 @@ class Impressions:
                     self._load(ticket_in(begun), later)
                 self._overdue.popleft()  # only now: where the store fails, it is tried again
 
+    @property
+    def lag(self) -> float:
+        """Seconds for which the impression that has waited longest to be closed has waited."""
+        now = self._journal.now()
+        with self._journal.lock:
+            first = min((waiting.first for loop in self._loops for waiting in (loop.queue, loop.returned)), default=now)
+        return max(0, now - first) / 1000
+
     # -- closing -------------------------------------------------------------------------------------------------
 
     def close_due(self, most: int | None = None, *, waiting: bool = True) -> None:
@@ -371,6 +385,11 @@ class Impressions:
                 if fate == Fate.LEARNED:
                     learner.applied = seq
         return True
+
+    def withdraw(self, impression: Impression) -> None:
+        """Close an impression that nobody will see."""
+        impression.shown = False
+        self.close(impression)
 
     def _learn(
         self,

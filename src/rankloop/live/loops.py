@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from rankloop.interleaving import Interleaver
@@ -15,6 +16,8 @@ from rankloop.live.learner import Catalogue
 from rankloop.live.replay import Sessions
 from rankloop.live.settings import CHANGEABLE, Settings, one_of
 from rankloop.live.uplift import BUCKETS, Comparison
+
+logger = logging.getLogger("rankloop.live")
 
 EVENTS = ("clicks", "duplicates", "late", "expired", "foreign", "unknown", "ignored", "not_shown", "pinned")
 """What can become of an event."""
@@ -76,10 +79,14 @@ class Loop:
         if closing.arm in (Arm.POLICY, Arm.HOLDOUT) and closing.fate != Fate.NEVER_SHOWN:
             self.comparison.count(closing.bucket, bool(closing.clicks))
 
-    def check_same(self, settings: Settings) -> None:
-        """Refuse to be created again with other settings."""
+    def check_same(self, settings: Settings, stated: Collection[str]) -> None:
+        """Refuse to be created again with other settings; of one that was stated and may change, say if it has."""
         there, given = self.settings.to_json(), settings.to_json()
         for word, value in given.items():
+            if word in CHANGEABLE and word in stated and there[word] != value:
+                logger.warning(
+                    "loop %s goes on with %s = %r, not %r: live.change changes it", self.name, word, there[word], value
+                )
             loose = word in CHANGEABLE or (word == "seed" and value is None)
             if not loose and there[word] != value:
                 raise ValueError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 import tomllib
@@ -14,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import rankloop.policies as policies
+from rankloop.checks import check_whole, is_number
 from rankloop.interleaving import Interleaver
-from rankloop.policies.checks import check_whole, is_number
+from rankloop.wording import nearest
 
 POLICIES: Mapping[str, tuple[str, ...]] = {
     "evaluate": ("MergeDTS", "MergeRUCB", "DTS", "RMED1", "SelfSparring", "REX3", "RUCB", "Sparring"),
@@ -27,6 +27,12 @@ POLICIES: Mapping[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 """The policies of each kind of loop; the first is the one to begin with."""
+
+NOT_OFFERED: Mapping[str, str] = {
+    "RecurRank": "it splits one fixed set of items, phase by phase, and would begin anew with every other set of "
+    "candidates: CascadeLinUCB learns the same model and takes candidates",
+}
+"""Policies that no loop runs, and why."""
 
 MODES = ("live", "shadow", "off")
 CHANGEABLE = ("mode", "traffic", "rankers", "paused")
@@ -106,12 +112,6 @@ def check_names(what: str, values: Any, *, least: int = 1) -> tuple[str, ...]:
     return names
 
 
-def shorten(value: Any) -> str:
-    """A value for a message, which nobody wants to fill the screen."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
-
-
 def size(name: str, value: Any) -> int:
     """A number of bytes, from a number or a text such as "256 MB".
 
@@ -135,8 +135,8 @@ def one_of(what: str, value: Any, known: Iterable[str]) -> str:
     choices = list(known)
     if isinstance(value, str) and value in choices:
         return value
-    close = difflib.get_close_matches(value, choices, 1, 0.4) if isinstance(value, str) else []
-    hint = f": did you mean {close[0]!r}?" if close else f": there are {', '.join(choices) or 'none yet'}"
+    near = nearest(value, choices) if isinstance(value, str) else None
+    hint = f": did you mean {near!r}?" if near else f": there are {', '.join(choices) or 'none yet'}"
     raise ValueError(f"there is no {what} {value!r}{hint}")
 
 
@@ -204,6 +204,8 @@ class Settings:
     def checked(cls, *, kind: str, policy: str | None = None, **given: Any) -> Settings:
         """Settings from what a user gives, policy parameters among them; ValueError says what is wrong."""
         kind = one_of("kind of loop", kind, POLICIES)
+        if isinstance(policy, str) and policy in NOT_OFFERED:
+            raise ValueError(f"{policy} cannot run in a loop, since {NOT_OFFERED[policy]}")
         name = POLICIES[kind][0] if policy is None else one_of(f"policy for {kind}", policy, POLICIES[kind])
         own = {f.name for f in fields(cls)} - {"kind", "policy", "parameters", "paused"}
         allowed = _parameters_of(name)

@@ -192,6 +192,10 @@ class WarmLearners:
             self.remember(version, names)
         return names
 
+    def remembers(self, version: int) -> bool:
+        """Whether the names of a list are at hand."""
+        return version == 0 or version in self._lists
+
     def remember(self, version: int, names: tuple[str, ...]) -> None:
         """Keep the names of a list at hand: every click on it asks for them."""
         with self._lock:

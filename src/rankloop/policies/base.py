@@ -13,25 +13,24 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import Stream, choose, entry, learn, shuffle, single_step, stream
+from rankloop.checks import check_seed
+from rankloop.kernels import choose, entry, learn, shuffle, single_step, stream
+from rankloop.kernels.arrays import Array, Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.kernels.states import place
-from rankloop.policies.checks import check_seed
 from rankloop.storage import read_archive, write_archive
 
-Array = npt.NDArray[Any]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 @single_step
-def choose_once(state: Any, items: Any, notes: Any) -> None:
+def choose_once(state: Any, items: Items, notes: Notes) -> None:
     """One choice, for a caller in Python."""
     choose(state, items, notes)
 
 
 @single_step
-def learn_once(state: Any, items: Any, notes: Any, feedback: Any) -> None:
+def learn_once(state: Any, items: Items, notes: Notes, feedback: bool | Clicks) -> None:
     """One update, for a caller in Python."""
     learn(state, items, notes, feedback)
 
@@ -51,7 +50,7 @@ class Policy:
     """Base of all compiled policies.
 
     A subclass stores each constructor argument but the seed under its own name and sets `state`, a NamedTuple of
-    arrays (and of numbers that never change) for which the module has registered `choose`, `learn` and `settled`. The
+    arrays (and of numbers that never change) for which the module has registered the steps `choose` and `learn`. The
     generator's array is called `rng`.
 
     Threads may share a policy: each has a lock, which every public method and property of a subclass holds.
@@ -173,7 +172,7 @@ class Policy:
         return f"{type(self).__name__}({arguments})"
 
 
-def _short(value: Any) -> str:
+def _short(value: Floats) -> str:
     if isinstance(value, np.ndarray):
         return f"<array {' x '.join(map(str, value.shape))}>"
     return f"{value:.6g}" if isinstance(value, float) else repr(value)
@@ -231,11 +230,11 @@ def own_stream(seed: int | None, learned: Mapping[str, Array]) -> Stream:
 
 
 @entry
-def _shuffle(rng: Any, values: Any) -> None:
+def _shuffle(rng: Stream, values: Ints) -> None:
     shuffle(rng, values)
 
 
-def shuffled(rng: Stream, n: int) -> npt.NDArray[np.int64]:
+def shuffled(rng: Stream, n: int) -> Ints:
     """The numbers from 0 to n - 1 in random order."""
     values = np.arange(n)
     _shuffle(rng, values)

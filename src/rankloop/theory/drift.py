@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.theory.checks import Floats, check_between, check_counts, check_probabilities, check_steps, check_whole
+from rankloop.checks import check_between, check_number, check_whole
+from rankloop.theory.checks import Floats, check_counts, check_probabilities, check_steps
 from rankloop.theory.divergence import bernoulli_divergence
 
 ROUNDING = 1e-9
@@ -55,11 +56,11 @@ def cascade_ducb_bound(
     Parameters
     ----------
     steps
-        n: one number of lists or many.
+        Number of lists n: one number or many.
     gaps
         Delta_{a,K} of every item, as `drift_gaps` finds them; infinite for items that are always among the best.
     breakpoints
-        How often preferences changed, up to the last step or up to each of them.
+        Number of changes of preferences, up to the last step or up to each step.
     gamma, epsilon
         The parameters of CascadeDUCB; gamma must lie between 1/2 and 1.
 
@@ -92,16 +93,12 @@ def cascade_swucb_bound(
 
     Parameters
     ----------
-    steps
-        n: one number of lists or many.
-    gaps
-        Delta_{a,K} of every item, as `drift_gaps` finds them; infinite for items that are always among the best.
-    breakpoints
-        How often preferences changed, up to the last step or up to each of them.
+    steps, gaps, breakpoints
+        As in `cascade_ducb_bound`.
     window
-        tau of CascadeSWUCB, at least 2.
+        Window tau of CascadeSWUCB, at least 2.
     epsilon
-        Of CascadeSWUCB.
+        Parameter of CascadeSWUCB.
 
     Examples
     --------
@@ -129,13 +126,13 @@ def drift_lower_bound(steps: npt.ArrayLike, *, n_items: int, attraction: float, 
     Parameters
     ----------
     steps
-        n: one number of lists or many.
+        Number of lists n: one number or many.
     n_items
-        L, an even number.
+        Number of items L, which is even.
     attraction
-        p.
+        The attraction p.
     gap
-        Between good and bad items, at most p.
+        Gap between good and bad items, at most p.
 
     Examples
     --------
@@ -160,9 +157,9 @@ def drift_gaps(attractions: npt.ArrayLike, n_positions: int) -> Floats:
     Parameters
     ----------
     attractions
-        One row for each epoch.
+        Attraction of each item, one row for each epoch.
     n_positions
-        K.
+        Number of items shown, K.
 
     Examples
     --------
@@ -181,8 +178,7 @@ def drift_gaps(attractions: npt.ArrayLike, n_positions: int) -> Floats:
 
 
 def _check_schedule(horizon: float, breakpoints: float) -> tuple[float, float]:
-    if not 1 <= horizon < math.inf:
-        raise ValueError(f"horizon must be a number of at least 1, not {horizon!r}")
+    check_number("horizon", horizon, 1)
     if not 0 < breakpoints <= horizon:
         raise ValueError(f"breakpoints must be more than 0 and at most the horizon {horizon:g}, not {breakpoints!r}")
     return horizon, breakpoints

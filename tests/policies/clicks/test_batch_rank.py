@@ -10,15 +10,9 @@ from references import partitions
 from references.users import cascade, position_based
 
 import rankloop as rl
-from rankloop.kernels import compiled, settled
 from rankloop.testing import assert_same_state
 
 SPREAD = [0.1, 0.7, 0.4, 0.02, 0.55, 0.25, 0.85]
-
-
-@compiled
-def is_settled(state):
-    return settled(state)
 
 
 def learn(policy, clicks, steps: int) -> None:
@@ -60,11 +54,11 @@ def test_finds_the_best_list(n_positions: int) -> None:
 
 def test_settles_on_the_best_list_and_stays() -> None:
     policy = rl.BatchRank(3, 2, horizon=100, seed=2)
-    assert not is_settled(policy.state)
+    assert not policy.settled
     late = policy.rank()
     learn(policy, position_based([0.05, 0.9, 0.4], [1, 0.8], 1), 2000)
     assert policy.batches == [[1], [2]]
-    assert is_settled(policy.state)
+    assert policy.settled
     for _ in range(500):
         policy.update(late, [int(item == 0) for item in late])
     assert [list(policy.rank()) for _ in range(50)] == [[1, 2]] * 50
@@ -138,7 +132,7 @@ def test_refuses_notes_that_cannot_be(notes: list[float]) -> None:
 
 def test_one_item_is_settled_from_the_start() -> None:
     policy = rl.BatchRank(1, 1, horizon=10, seed=0)
-    assert is_settled(policy.state)
+    assert policy.settled
     policy.update(policy.rank(), [1])
     assert policy.best == [0]
 

@@ -13,14 +13,9 @@ from references.list_loop import Game
 from references.users import cascade, position_based
 
 import rankloop as rl
-from rankloop.kernels import compiled, entry, settled
+from rankloop.kernels import entry
 from rankloop.policies.features import design
 from rankloop.testing import assert_same_state
-
-
-@compiled
-def is_settled(state):
-    return settled(state)
 
 
 @entry
@@ -197,11 +192,11 @@ def test_finds_the_right_order_and_stops_having_regret(model: str, n_positions: 
 
 def test_settles_on_the_best_list_and_stays() -> None:
     policy = rl.RecurRank(np.eye(3), 2, horizon=100, seed=2)
-    assert not is_settled(policy.state)
+    assert not policy.settled
     late = policy.rank()
     learn(policy, position_based([0.05, 0.9, 0.4], [1, 0.8], 1), 3000)
     assert policy.parts == [[1], [2]]
-    assert is_settled(policy.state)
+    assert policy.settled
     for _ in range(500):
         policy.update(late, [int(item == 0) for item in late])
     assert [list(policy.rank()) for _ in range(50)] == [[1, 2]] * 50
@@ -210,7 +205,7 @@ def test_settles_on_the_best_list_and_stays() -> None:
 @pytest.mark.parametrize("features", [np.ones((1, 2)), np.ones((4, 2)), np.zeros((4, 2))])
 def test_items_that_are_alike_leave_nothing_to_learn(features) -> None:
     policy = rl.RecurRank(features, 1, horizon=10, seed=0)
-    assert is_settled(policy.state)
+    assert policy.settled
     ranking = policy.rank()
     policy.update(ranking, [1])
     assert policy.best == list(ranking) == list(policy.rank())
@@ -233,7 +228,7 @@ def test_features_of_nothing_on_the_scale_of_others_leave_nothing_to_learn() -> 
     policy = rl.RecurRank([[1e-170], [2e-170], [1.0]], 3, horizon=100, seed=1)
     learn(policy, lambda ranking: [int(item == 2) for item in ranking], 400)
     assert [sorted(part) for part in policy.parts] == [[2], [0, 1]]
-    assert is_settled(policy.state)
+    assert policy.settled
     assert list(policy.rank()) == policy.best
 
 
@@ -300,7 +295,7 @@ def test_a_saved_policy_goes_on_through_splits(tmp_path) -> None:
         ({"delta": 0}, "delta"),
         ({"delta": 1}, "delta"),
         ({"delta": float("nan")}, "delta"),
-        ({"features": [1, 2, 3]}, "one row an item"),
+        ({"features": [1, 2, 3]}, "one row for each item"),
         ({"features": [["x"], ["y"], ["z"]]}, "features"),
         ({"features": [[1.0], [float("nan")], [2.0]]}, r"features\[1, 0\]"),
         ({"features": np.zeros((0, 3))}, "n_items"),

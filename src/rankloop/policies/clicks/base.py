@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, overload
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import Stream
+from rankloop.checks import check_whole, is_finite, is_index
+from rankloop.kernels.arrays import Array, Clicks, Ints, Stream
 from rankloop.policies.base import Policy, choose_once, learn_once, new_stream
-from rankloop.policies.checks import check_kept, check_whole, is_finite, is_index
+from rankloop.policies.checks import check_kept
 
 
 class Ranking(Sequence[int]):
@@ -127,19 +127,19 @@ class ClickPolicy(Policy):
         """What a list carries to show that it is this policy's."""
         return self.identity
 
-    def update(self, ranking: Ranking, clicks: Sequence[int] | npt.NDArray[Any], *, seen: int | None = None) -> None:
+    def update(self, ranking: Ranking, clicks: Sequence[int] | Array, *, seen: int | None = None) -> None:
         """Learn from the clicks on a list of this policy.
 
         Parameters
         ----------
         ranking
-            The list, as `rank` gave it.
+            List, as returned by `rank`.
         clicks
             1 or 0 for each position of the list.
         seen
-            How many positions came into view, from the top; all if not given. Those below are not observations: that
-            they were not clicked says nothing. A list of which nothing was seen (0) counts as one whose clicks never
-            came: nothing changes, and no step has passed.
+            Number of positions that came into view, from the top; all if not given. Positions below are not
+            observations: that they were not clicked says nothing. A list of which nothing was seen (0) changes nothing,
+            and counts for no step.
         """
         items = self._check_ranking(ranking)
         observed = self._check_clicks(clicks, len(items), seen)
@@ -165,7 +165,7 @@ class ClickPolicy(Policy):
         Parameters
         ----------
         kept
-            For each item of the new list, in production's order, the number it had before; None for a new item.
+            Former number of each item of the new list, in production's order; None for a new item.
         n_positions
             Number of items to show; as before, or fewer where there are fewer items, if not given.
         """
@@ -181,7 +181,7 @@ class ClickPolicy(Policy):
         policy._take_over(self, stays, old[stays])
         return policy
 
-    def _take_over(self, before: Self, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
+    def _take_over(self, before: Self, new: Ints, old: Ints) -> None:
         """Take over what is known of items that had the numbers `old` and now have the numbers `new`."""
         del before, new, old
 
@@ -193,11 +193,11 @@ class ClickPolicy(Policy):
         Parameters
         ----------
         items
-            What was shown, by the numbers that items have now; None for those that are gone.
+            Items of the list, by their present numbers; None for items that are gone.
         notes
-            The notes of the list, as they were.
+            Notes of the list.
         clicks, seen
-            What `update` takes.
+            As in `update`.
         """
         del items, notes, clicks, seen
         return False
@@ -207,7 +207,7 @@ class ClickPolicy(Policy):
         """The list that looks best now, as far as it is shown."""
         raise NotImplementedError
 
-    def _check_ranking(self, ranking: Ranking) -> npt.NDArray[np.int64]:
+    def _check_ranking(self, ranking: Ranking) -> Ints:
         if not isinstance(ranking, Ranking):
             raise ValueError(f"update needs the ranking that rank() gave (or Ranking.from_json), not {ranking!r}")
         if ranking.policy != self._tag:
@@ -228,9 +228,7 @@ class ClickPolicy(Policy):
     def _wrong_notes(self, ranking: Ranking) -> ValueError:
         return ValueError(f"the notes of {ranking!r} are not those of a {type(self).__name__}: {ranking.notes}")
 
-    def _check_clicks(
-        self, clicks: Sequence[int] | npt.NDArray[Any], n_shown: int, seen: int | None
-    ) -> npt.NDArray[np.uint8]:
+    def _check_clicks(self, clicks: Sequence[int] | Array, n_shown: int, seen: int | None) -> Clicks:
         """The clicks on the positions that were seen."""
         try:
             given = np.asarray(clicks)

@@ -1,15 +1,15 @@
-"""BatchRank: batches of items that own ranges of positions, split where a gap is proven."""
+"""BatchRank: batches of items that share a range of positions, split where a gap is proven."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import below, choose, compiled, inlined, learn, settled, step
-from rankloop.policies.checks import check_whole
+from rankloop.checks import check_whole
+from rankloop.kernels import below, choose, compiled, inlined, learn, step
+from rankloop.kernels.arrays import Clicks, Ints, Items, Notes, Stream
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 
 FIRST, END, STAMP, QUOTA, STAGE, UNFINISHED = range(6)
@@ -25,12 +25,12 @@ ENDLESS = np.iinfo(np.int64).max
 
 
 class BatchRankState(NamedTuple):
-    rng: npt.NDArray[np.uint64]
-    members: npt.NDArray[np.int64]
-    batch: npt.NDArray[np.int64]
-    tally: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
-    pool: npt.NDArray[np.int64]
+    rng: Stream
+    members: Ints
+    batch: Ints
+    tally: Ints
+    counts: Ints
+    pool: Ints
     log_horizon: float
 
 
@@ -41,7 +41,7 @@ class BatchRankState(NamedTuple):
 
 
 @step(choose, BatchRankState)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: BatchRankState, items: Items, notes: Notes) -> None:
     batch, members = state.batch, state.members
     n = len(items)
     for k in range(n):
@@ -56,7 +56,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 
 @inlined
-def _draw(rng: Any, values: Any, k: int, end: int) -> None:
+def _draw(rng: Stream, values: Ints, k: int, end: int) -> None:
     """Exchange the k-th value with a random one of those from it to the end."""
     if end - k > 1:
         j = k + below(rng, end - k)
@@ -64,7 +64,7 @@ def _draw(rng: Any, values: Any, k: int, end: int) -> None:
 
 
 @inlined
-def _show_least_seen(state: Any, items: Any, notes: Any, first: int) -> None:
+def _show_least_seen(state: BatchRankState, items: Items, notes: Notes, first: int) -> None:
     """Fill the list from a batch that has more items than positions: the least seen items, in random order.
 
     Only items that no other is behind learn from the clicks.
@@ -98,7 +98,7 @@ def _show_least_seen(state: Any, items: Any, notes: Any, first: int) -> None:
 
 
 @step(learn, BatchRankState)
-def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+def _learn(state: BatchRankState, items: Items, notes: Notes, clicks: Clicks) -> None:
     batch, tally = state.batch, state.tally
     finished = False
     for k in range(len(clicks)):
@@ -116,7 +116,7 @@ def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
 
 
 @compiled
-def _end_stages(batch: Any, members: Any, tally: Any, counts: Any, log_horizon: float) -> None:
+def _end_stages(batch: Ints, members: Ints, tally: Ints, counts: Ints, log_horizon: float) -> None:
     """Split the batches whose items have all been seen enough, drop what is not good enough, or look closer."""
     n = len(batch)
     for first in range(n):
@@ -147,7 +147,7 @@ def _end_stages(batch: Any, members: Any, tally: Any, counts: Any, log_horizon: 
 
 @compiled
 def _start_stage(
-    batch: Any, members: Any, tally: Any, counts: Any, log_horizon: float, first: int, end: int, stage: int
+    batch: Ints, members: Ints, tally: Ints, counts: Ints, log_horizon: float, first: int, end: int, stage: int
 ) -> None:
     counts[NEWEST_STAMP] += 1
     for k in range(first, min(end, len(batch))):
@@ -168,7 +168,7 @@ def _start_stage(
 
 
 @compiled
-def _sort_by_clicks(members: Any, tally: Any, first: int, end: int) -> None:
+def _sort_by_clicks(members: Ints, tally: Ints, first: int, end: int) -> None:
     for x in range(first + 1, end):
         item = members[x]
         y = x
@@ -196,28 +196,21 @@ def _bound(mean: float, outer: float, level: float) -> float:
     return inner
 
 
-@step(settled, BatchRankState)
-def _settled(state: Any) -> Any:
-    return state.counts[N_OPEN] == 0
-
-
 class BatchRank(ClickPolicy):
-    """Splits the list where it has proven that all items above are better than all below, and shuffles each part.
+    """Splits the list where all items above are proven to be better than all items below, and shuffles each part.
 
     It learns in the cascade, dependent click and position-based models alike. Evidence is gathered in stages, each of
-    which halves the gap that it can see; clicks on lists of a stage that has ended teach nothing. Only items
-    that were seen count, and a stage lasts until each of its items has been seen often enough.
+    which can detect half the gap of the one before. A stage lasts until each of its items has been seen often enough;
+    clicks on lists of an earlier stage are ignored.
 
     Parameters
     ----------
-    n_items
-        How many items there are.
-    n_positions
-        How many of them are shown.
+    n_items, n_positions
+        Number of items to choose from, and of items shown.
     horizon
-        How many lists will be shown, which sets the length of the stages and the width of the bounds.
+        Number of lists that will be shown, which sets the length of the stages and the width of the bounds.
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------
@@ -234,6 +227,7 @@ class BatchRank(ClickPolicy):
     Models. ICML 2017.
     """
 
+    state: BatchRankState
     examples = (
         {"n_items": 5, "n_positions": 5, "horizon": 10_000},
         {"n_items": 7, "n_positions": 3, "horizon": 10_000},
@@ -257,7 +251,7 @@ class BatchRank(ClickPolicy):
             log_horizon=log_horizon,
         )
 
-    def _check_ranking(self, ranking: Ranking) -> npt.NDArray[np.int64]:
+    def _check_ranking(self, ranking: Ranking) -> Ints:
         items = super()._check_ranking(ranking)
         members, newest = self.state.members.tolist(), int(self.state.counts[NEWEST_STAMP])
         for item, note, row in zip(ranking, ranking.notes, self.state.batch.tolist(), strict=True):
@@ -271,6 +265,11 @@ class BatchRank(ClickPolicy):
         """The items that may still be shown, best batch first; the order inside a batch is not known yet."""
         batch, members = self.state.batch, self.state.members
         return [sorted(members[first : batch[first, END]].tolist()) for first in np.unique(batch[:, FIRST])]
+
+    @property
+    def settled(self) -> bool:
+        """Whether every later list is known to be the next one: each batch that is shown is down to one item."""
+        return bool(self.state.counts[N_OPEN] == 0)
 
     @property
     def best(self) -> list[int]:

@@ -1,18 +1,18 @@
-"""BubbleRank: improve a production list by exchanging neighbours, and never make it much worse."""
+"""BubbleRank: improve a production list by exchanging neighbours, without ever making it much worse."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import below, choose, entry, inlined, learn, next_word, settled, step
+from rankloop.checks import check_between, check_whole
+from rankloop.kernels import below, choose, entry, inlined, learn, next_word, step
+from rankloop.kernels.arrays import Clicks, Flags, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import learn_once
-from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.clicks.draws import Draws, fingerprint, is_fingerprint, no_draws, repeats
 from rankloop.policies.clicks.initial import check_initial
@@ -24,29 +24,29 @@ FIRST_HORIZON = 1024
 
 
 class BubbleRankState(NamedTuple):
-    rng: npt.NDArray[np.uint64]
-    initial: npt.NDArray[np.int64]
-    base: npt.NDArray[np.int64]
-    lead: npt.NDArray[np.int64]
-    duels: npt.NDArray[np.int64]
-    better: npt.NDArray[np.bool_]
-    undecided: npt.NDArray[np.bool_]
-    counts: npt.NDArray[np.int64]
-    exchanges: npt.NDArray[np.int64]
-    log_inverse_delta: npt.NDArray[np.float64]
+    rng: Stream
+    initial: Ints
+    base: Ints
+    lead: Ints
+    duels: Ints
+    better: Flags
+    undecided: Flags
+    counts: Ints
+    exchanges: Ints
+    log_inverse_delta: Floats
     draws: Draws
     doubling: bool
 
 
 @inlined
-def _refresh(base: Any, better: Any, undecided: Any) -> None:
+def _refresh(base: Ints, better: Flags, undecided: Flags) -> None:
     """Note which neighbours of the base list may still be exchanged at random."""
     for k in range(len(base) - 1):
         undecided[k] = not better[base[k], base[k + 1]]
 
 
 @step(choose, BubbleRankState, counted=False)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: BubbleRankState, items: Items, notes: Notes) -> None:
     base, undecided, counts = state.base, state.undecided, state.counts
     n = len(items)
     counts[TURN] += 1
@@ -71,7 +71,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 
 @inlined
-def _offer_hidden(state: Any, items: Any, notes: Any) -> None:
+def _offer_hidden(state: BubbleRankState, items: Items, notes: Notes) -> None:
     """Set a random item that is not shown, and may be better, against the last one that is."""
     base, better = state.base, state.better
     last = len(items) - 1
@@ -92,7 +92,7 @@ def _offer_hidden(state: Any, items: Any, notes: Any) -> None:
 
 
 @step(learn, BubbleRankState, counted=False)
-def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+def _learn(state: BubbleRankState, items: Items, notes: Notes, clicks: Clicks) -> None:
     n, n_seen = len(items), len(clicks)
     state.counts[OBSERVED] += 1
     for k in range(n_seen - 1):
@@ -105,7 +105,7 @@ def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
 
 
 @inlined
-def _compare(state: Any, i: int, j: int, first_clicked: bool) -> None:
+def _compare(state: BubbleRankState, i: int, j: int, first_clicked: bool) -> None:
     """Learn from a click on one of two exchanged items; a pair once decided stays as it is."""
     if state.better[i, j] or state.better[j, i]:
         return
@@ -124,7 +124,7 @@ def _compare(state: Any, i: int, j: int, first_clicked: bool) -> None:
 
 
 @inlined
-def _improve(state: Any, n: int) -> None:
+def _improve(state: BubbleRankState, n: int) -> None:
     """One pass down the base list: exchange neighbours that were found to stand in the wrong order."""
     base, better = state.base, state.better
     before = state.counts[N_EXCHANGES]
@@ -139,7 +139,7 @@ def _improve(state: Any, n: int) -> None:
 
 
 @entry
-def _sort(state: Any, n: int) -> None:
+def _sort(state: BubbleRankState, n: int) -> None:
     """Exchange until no neighbours are known to stand in the wrong order."""
     state.counts[UNSORTED] = 1
     for _ in range(len(state.base)):  # enough to sort any list; evidence that runs in a circle never would be
@@ -148,7 +148,7 @@ def _sort(state: Any, n: int) -> None:
 
 
 @inlined
-def _exchange(state: Any, k: int, q: int) -> None:
+def _exchange(state: BubbleRankState, k: int, q: int) -> None:
     base, counts = state.base, state.counts
     base[k], base[q] = base[q], base[k]
     row = counts[N_EXCHANGES] % len(state.exchanges)
@@ -159,7 +159,7 @@ def _exchange(state: Any, k: int, q: int) -> None:
 
 
 @inlined
-def _double(state: Any) -> None:
+def _double(state: BubbleRankState) -> None:
     """The guess of the horizon was passed: double it, go back to the initial list, and keep the statistics."""
     counts = state.counts
     counts[HORIZON] *= 2
@@ -173,36 +173,33 @@ def _double(state: Any) -> None:
     _refresh(state.base, state.better, state.undecided)
 
 
-@step(settled, BubbleRankState)
-def _settled(state: Any) -> Any:
-    return False
-
-
 class BubbleRank(ClickPolicy):
     """Improves a production list by exchanging neighbours at random until the better one is known.
 
-    Whatever it shows differs from its base list by neighbours only, and the base list changes only when a lower item
-    is proven more attractive: with high probability no list ever has more than K/2 pairs in the wrong order beyond
+    What it shows differs from its base list by exchanged neighbours only, and the base list changes only when a lower
+    item is proven more attractive. With high probability, no list has more than K/2 pairs in the wrong order beyond
     those of the initial list. It learns in the cascade, dependent click and position-based models alike, from pairs of
     which both positions were seen.
 
-    What is proven rests on exchanges that were drawn independently, list by list. Each list carries a fingerprint of
-    its draw, and where lists learned from repeat an earlier one, as they do if several processes load one file without
-    random numbers of their own, the receipt promises nothing.
+    The guarantee requires that exchanges are drawn independently, list by list. Each list carries a fingerprint of its
+    draw. If lists repeat the draws of earlier ones, as they do when several processes load one file without random
+    numbers of their own, the receipt promises nothing.
 
     Parameters
     ----------
     initial
         The production list, best first: an order of the items 0 to L - 1.
     horizon
-        How many lists will be shown, which sets delta = horizon^-4. None: unknown; it is guessed as 1024 and doubled
-        each time it is passed, when the base list goes back to the initial one and the statistics are kept.
+        Number of lists that will be shown, from which delta = horizon^-4 is computed. If it is not given, a horizon of
+        1024 is assumed, and doubled whenever it is passed; the base list then returns to the initial one, and the
+        statistics are kept.
     n_positions
-        How many items are shown, where that is fewer than the initial list has; all if not given.
+        Number of items shown; all if not given.
     delta
-        In place of horizon^-4: a pair is judged wrongly, at each list, with probability at most its root.
+        Confidence level in place of horizon^-4: at each list, a pair is judged wrongly with probability at most
+        sqrt(delta).
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------
@@ -219,6 +216,7 @@ class BubbleRank(ClickPolicy):
     to Re-Rank via Implicit Click Feedback. UAI 2019.
     """
 
+    state: BubbleRankState
     examples = (
         {"initial": [4, 3, 2, 1, 0], "horizon": 10_000},
         {"initial": [2, 0, 1, 3]},
@@ -282,7 +280,7 @@ class BubbleRank(ClickPolicy):
         """Lists from before a revert are not answered after it."""
         return f"{self.identity}.{self.state.counts[EPOCH]}"
 
-    def _check_ranking(self, ranking: Ranking) -> npt.NDArray[np.int64]:
+    def _check_ranking(self, ranking: Ranking) -> Ints:
         items = super()._check_ranking(ranking)
         *exchanged, hidden, draw = ranking.notes
         twice = any(upper and lower for upper, lower in pairwise((*exchanged, hidden)))
@@ -291,7 +289,7 @@ class BubbleRank(ClickPolicy):
             raise self._wrong_notes(ranking)
         return items
 
-    def _take_over(self, before: BubbleRank, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
+    def _take_over(self, before: BubbleRank, new: Ints, old: Ints) -> None:
         """Keep all evidence about pairs that stay, and the exchanges that it has already decided.
 
         Today's list is the initial one from now on, and what is known to stand in the wrong order in it is exchanged

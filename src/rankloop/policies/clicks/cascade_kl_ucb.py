@@ -1,26 +1,20 @@
-"""CascadeKLUCB: show the items whose click probability might be highest, by the tightest bound for clicks."""
+"""CascadeKLUCB: show the items with the largest upper confidence bounds, by the tightest bound for clicks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import choose, compiled, inlined, learn, settled, step
-from rankloop.policies.base import learn_once
-from rankloop.policies.checks import check_flag
-from rankloop.policies.clicks.base import ClickPolicy
+from rankloop.checks import check_flag
+from rankloop.kernels import choose, compiled, inlined, learn, step
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.clicks.cascading import (
-    Floats,
+    _CascadingPolicy,
     break_ties,
-    examined_of_outdated,
-    highest_means,
     n_examined,
     repair_order,
-    take_over_items,
 )
 
 NEVER_SEEN = 2.0
@@ -42,13 +36,13 @@ class CascadeKLUCBState(NamedTuple):
     IF_SKIPPED are how much one more click, or one more look without a click, adds to it, to first order.
     """
 
-    rng: npt.NDArray[np.uint64]
-    order: npt.NDArray[np.int64]
+    rng: Stream
+    order: Ints
     bounds: Floats
     clicked: Floats
     seen: Floats
     tangent: Floats
-    learned: npt.NDArray[np.int64]
+    learned: Ints
     last_click: bool
 
 
@@ -86,7 +80,7 @@ def kl_index(clicked: float, seen: float, level: float) -> float:
 
 
 @inlined
-def _lay_tangent(tangent: Any, a: int, q: float, clicked: float, seen: float, level: float) -> float:
+def _lay_tangent(tangent: Floats, a: int, q: float, clicked: float, seen: float, level: float) -> float:
     """Lay the tangent of an item at q, which is above its mean, and return how far from q it puts the index.
 
     Convexity puts the index between q + move - CURVE · move² and q + move. CURVE is 1.5 times the curvature at q over
@@ -108,7 +102,7 @@ def _lay_tangent(tangent: Any, a: int, q: float, clicked: float, seen: float, le
 
 
 @compiled
-def _solve(tangent: Any, a: int, clicked: float, seen: float, level: float) -> float:
+def _solve(tangent: Floats, a: int, clicked: float, seen: float, level: float) -> float:
     """The index of an item, from where its last tangent predicts it: mostly one Newton step is enough."""
     p = clicked / seen
     q = tangent[a, POINT] + (level - tangent[a, DIVERGENCE]) * tangent[a, STEP]
@@ -131,7 +125,7 @@ def _solve(tangent: Any, a: int, clicked: float, seen: float, level: float) -> f
 
 
 @step(choose, CascadeKLUCBState)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: CascadeKLUCBState, items: Items, notes: Notes) -> None:
     order, index, tangent, n = state.order, state.bounds, state.tangent, len(items)
     level = _level(state.learned[0])
     for a in range(len(index)):
@@ -148,7 +142,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 
 @compiled
-def _compare_exactly(order: Any, index: Any, n: int, clicked: Any, seen: Any, level: float) -> None:
+def _compare_exactly(order: Ints, index: Floats, n: int, clicked: Floats, seen: Floats, level: float) -> None:
     """Solve to the last bit the indices that stand close to another which matters, and order them anew."""
     last = index[order[n - 1]]
     before = np.inf
@@ -165,7 +159,7 @@ def _compare_exactly(order: Any, index: Any, n: int, clicked: Any, seen: Any, le
 
 
 @step(learn, CascadeKLUCBState)
-def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+def _learn(state: CascadeKLUCBState, items: Items, notes: Notes, clicks: Clicks) -> None:
     tangent = state.tangent
     state.learned[0] += 1
     for k in range(n_examined(clicks, state.last_click)):
@@ -176,29 +170,19 @@ def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
         tangent[a, CURVE] = STALE
 
 
-@step(settled, CascadeKLUCBState)
-def _settled(state: Any) -> Any:
-    return False
-
-
-class CascadeKLUCB(ClickPolicy):
-    """Shows the items of the largest upper confidence bounds, learning from each list down to its first or last click.
+class CascadeKLUCB(_CascadingPolicy):
+    """Shows the items with the largest upper confidence bounds, which are the tightest ones for clicks.
 
     The bound of an item seen n times with mean p before step t is the largest q with n d(p, q) <= log t + 3 log log t,
-    d being the Kullback-Leibler divergence of coins. Items never seen come first. In the cascade model its regret is
-    nearly the least possible; where users click several items it may settle on a bad list.
+    where d is the Kullback-Leibler divergence of Bernoulli distributions. Items never seen come first. In the cascade
+    model its regret is nearly the least possible; where users click several items it may settle on a bad list.
 
     Parameters
     ----------
-    n_items
-        How many items there are to choose from.
-    n_positions
-        How many are shown.
-    last_click
-        Whether each list teaches down to its last click, each click on the way being one, and not down to its first
-        click only. Without a click, all positions teach either way.
-    seed
-        Of the policy's own random numbers, which only break ties.
+    n_items, n_positions
+        Number of items to choose from, and of items shown.
+    last_click, seed
+        As in `CascadeUCB1`.
 
     Examples
     --------
@@ -214,12 +198,12 @@ class CascadeKLUCB(ClickPolicy):
     B. Kveton, C. Szepesvári, Z. Wen, A. Ashkan. Cascading Bandits: Learning to Rank in the Cascade Model. ICML 2015.
     """
 
+    state: CascadeKLUCBState
     examples = (
         {"n_items": 5, "n_positions": 2},
         {"n_items": 4, "n_positions": 4},
         {"n_items": 5, "n_positions": 3, "last_click": True},
     )
-    takes_seen = True
 
     def __init__(self, n_items: int, n_positions: int, *, last_click: bool = False, seed: int | None = None) -> None:
         super().__init__(n_items, n_positions, seed)
@@ -227,31 +211,8 @@ class CascadeKLUCB(ClickPolicy):
         tangent = np.zeros((self.n_items, 6))
         tangent[:, POINT] = NEVER_SEEN
         self.state = CascadeKLUCBState(
-            rng=self._rng,
-            order=np.arange(self.n_items),
-            bounds=np.zeros(self.n_items),
-            clicked=np.zeros(self.n_items),
-            seen=np.zeros(self.n_items),
+            **self._blank(),
             tangent=tangent,
             learned=np.zeros(1, np.int64),
             last_click=self.last_click,
         )
-
-    def _take_over(self, before: CascadeKLUCB, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
-        """Keep the clicks and looks of items that stay; new items have none, and so are shown soon."""
-        take_over_items(self.state, before.state, new, old)
-
-    def update_outdated(
-        self, items: Sequence[int | None], notes: Sequence[float], clicks: Sequence[int], seen: int | None = None
-    ) -> bool:
-        """Learn from those items of an earlier list that were examined and are still there."""
-        del notes
-        shown, observed = examined_of_outdated(items, clicks, seen, self.last_click, self.n_positions)
-        if len(observed):
-            learn_once(self.state, shown, np.zeros(0), observed)
-        return True
-
-    @property
-    def best(self) -> list[int]:
-        """The items with the highest means so far, best first."""
-        return highest_means(self.state.clicked, self.state.seen, self.n_positions)

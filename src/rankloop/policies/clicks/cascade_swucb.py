@@ -1,25 +1,19 @@
-"""CascadeSWUCB: follow changing preferences by learning from the last lists only."""
+"""CascadeSWUCB: follow changing preferences by learning from the latest lists only."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import choose, compiled, inlined, learn, settled, step
-from rankloop.policies.base import learn_once
-from rankloop.policies.checks import check_flag, check_positive, check_whole
-from rankloop.policies.clicks.base import ClickPolicy
+from rankloop.checks import check_flag, check_positive, check_whole
+from rankloop.kernels import choose, compiled, inlined, learn, step
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Ints32, Items, Notes, Stream
 from rankloop.policies.clicks.cascading import (
-    Floats,
-    examined_of_outdated,
-    highest_means,
+    _CascadingPolicy,
     n_examined,
     show_largest,
-    take_over_items,
 )
 from rankloop.policies.clicks.forgetting import check_schedule
 from rankloop.theory import best_window
@@ -38,15 +32,15 @@ class CascadeSWUCBState(NamedTuple):
     NEWEST is the row to be written next, OLDEST that of the list to be forgotten next once the window is full.
     """
 
-    rng: npt.NDArray[np.uint64]
-    order: npt.NDArray[np.int64]
+    rng: Stream
+    order: Ints
     bounds: Floats
     clicked: Floats
     seen: Floats
     mean: Floats
     width: Floats
-    ring: npt.NDArray[np.int32]
-    counts: npt.NDArray[np.int64]
+    ring: Ints32
+    counts: Ints
     level: Floats
     epsilon: float
     doubling: bool
@@ -54,7 +48,7 @@ class CascadeSWUCBState(NamedTuple):
 
 
 @step(choose, CascadeSWUCBState, counted=False)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: CascadeSWUCBState, items: Items, notes: Notes) -> None:
     index, mean, width = state.bounds, state.mean, state.width
     level = state.level[0]
     for a in range(len(index)):
@@ -69,7 +63,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 
 @step(learn, CascadeSWUCBState, counted=False)
-def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+def _learn(state: CascadeSWUCBState, items: Items, notes: Notes, clicks: Clicks) -> None:
     clicked, seen, width, ring, counts = state.clicked, state.seen, state.width, state.ring, state.counts
     if counts[LEARNED] >= counts[WINDOW]:
         _count_row(clicked, seen, width, ring, counts[OLDEST], -1.0, state.last_click)
@@ -100,7 +94,9 @@ def _next(row: int, n_rows: int) -> int:
 
 
 @inlined
-def _count_row(clicked: Any, seen: Any, width: Any, ring: Any, row: int, weight: float, last_click: bool) -> None:
+def _count_row(
+    clicked: Floats, seen: Floats, width: Floats, ring: Ints32, row: int, weight: float, last_click: bool
+) -> None:
     """Add a list of the ring to the statistics, or with weight -1 take it away."""
     for k in range(ring.shape[1]):
         if ring[row, k] == 0:
@@ -115,7 +111,9 @@ def _count_row(clicked: Any, seen: Any, width: Any, ring: Any, row: int, weight:
 
 
 @compiled
-def _double(clicked: Any, seen: Any, width: Any, ring: Any, counts: Any, t: float, last_click: bool) -> None:
+def _double(
+    clicked: Floats, seen: Floats, width: Floats, ring: Ints32, counts: Ints, t: float, last_click: bool
+) -> None:
     """Widen the window to that of the horizon t, and take in again the lists that it now reaches back to."""
     before = min(counts[WINDOW], counts[LEARNED])
     counts[WINDOW] = math.ceil(2.0 * math.sqrt(t * math.log(t)))
@@ -124,40 +122,27 @@ def _double(clicked: Any, seen: Any, width: Any, ring: Any, counts: Any, t: floa
         _count_row(clicked, seen, width, ring, counts[OLDEST], 1.0, last_click)
 
 
-@step(settled, CascadeSWUCBState)
-def _settled(state: Any) -> Any:
-    return False
+class CascadeSWUCB(_CascadingPolicy):
+    """Shows the items with the largest upper confidence bounds, learned from the latest lists only.
 
-
-class CascadeSWUCB(ClickPolicy):
-    """Shows the items of the largest upper confidence bounds, learned from the last lists only.
-
-    The bound of an item seen N times in the last tau lists learned from is its mean in them plus
-    sqrt(epsilon log(min(t, tau)) / N). Items not seen in the window come first. Each list teaches down to its first
-    click, or to its last where `last_click` says so. A step takes the same time however long the window is; its memory
-    is one row of positions for each list.
+    The bound of an item seen N times in the last tau lists is its mean in them plus sqrt(epsilon log(min(t, tau)) / N).
+    Items not seen in this window come first. The time per step does not depend on the length of the window; the memory
+    does, with one row of positions for each list.
 
     Parameters
     ----------
-    n_items
-        How many items there are to choose from.
-    n_positions
-        How many are shown.
+    n_items, n_positions
+        Number of items to choose from, and of items shown.
     window
-        tau, the number of lists to remember.
+        Number of lists to learn from, tau.
     horizon
-        How many lists will be shown, where the window is not given: it is then 2 sqrt(horizon log horizon).
+        Number of lists that will be shown; if no window is given, it is 2 sqrt(horizon log horizon), rounded up.
     breakpoints
-        How often preferences change up to the horizon, where that is known: the window is then
-        2 sqrt(horizon log horizon / breakpoints). With none of the three, it is that of the horizon 2^k from the list
-        number 2^k on, for every k up to 27. Windows are rounded up.
-    epsilon
-        How wide the bounds are.
-    last_click
-        Whether each list teaches down to its last click, each click on the way being one, and not down to its first
-        click only. Without a click, all positions teach either way.
-    seed
-        Of the policy's own random numbers, which only break ties.
+        Number of times that preferences change before the horizon; the window is then
+        2 sqrt(horizon log horizon / breakpoints). If none of the three is given, the window is, from list 2^k on, that
+        of a horizon of 2^k, for k up to 27.
+    epsilon, last_click, seed
+        As in `CascadeDUCB`.
 
     Examples
     --------
@@ -175,6 +160,7 @@ class CascadeSWUCB(ClickPolicy):
     IJCAI 2019.
     """
 
+    state: CascadeSWUCBState
     examples = (
         {"n_items": 5, "n_positions": 2, "window": 2000},
         {"n_items": 4, "n_positions": 4, "horizon": 100_000},
@@ -182,7 +168,6 @@ class CascadeSWUCB(ClickPolicy):
         {"n_items": 5, "n_positions": 2},
         {"n_items": 5, "n_positions": 3, "window": 2000, "last_click": True},
     )
-    takes_seen = True
 
     def __init__(
         self,
@@ -209,11 +194,7 @@ class CascadeSWUCB(ClickPolicy):
         else:
             first, rows = 1, best_window(1 << LAST_DOUBLING)
         self.state = CascadeSWUCBState(
-            rng=self._rng,
-            order=np.arange(self.n_items),
-            bounds=np.zeros(self.n_items),
-            clicked=np.zeros(self.n_items),
-            seen=np.zeros(self.n_items),
+            **self._blank(),
             mean=np.full(self.n_items, np.inf),
             width=np.zeros(self.n_items),
             ring=np.zeros((rows, self.n_positions), np.int32),
@@ -229,10 +210,10 @@ class CascadeSWUCB(ClickPolicy):
         """How many lists the window spans now."""
         return int(self.state.counts[WINDOW])
 
-    def _take_over(self, before: CascadeSWUCB, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
+    def _take_over(self, before: CascadeSWUCB, new: Ints, old: Ints) -> None:
         """Keep the clicks and looks of items that stay; new items have none, and so are shown soon."""
         state = self.state
-        take_over_items(state, before.state, new, old)
+        super()._take_over(before, new, old)
         self._renumber_ring(before.state.ring, new, old)
         counts = state.counts
         n_rows = min(counts[LEARNED], counts[WINDOW])
@@ -241,9 +222,7 @@ class CascadeSWUCB(ClickPolicy):
         state.clicked[:] = np.bincount(-rows[rows < 0] - 1, minlength=self.n_items)
         state.width[:] = STALE
 
-    def _renumber_ring(
-        self, theirs: npt.NDArray[np.int32], new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]
-    ) -> None:
+    def _renumber_ring(self, theirs: Ints32, new: Ints, old: Ints) -> None:
         """Rewrite the lists of the window in today's numbers; items that are gone leave them.
 
         Where lists have become shorter, what stood lowest leaves them too.
@@ -255,18 +234,3 @@ class CascadeSWUCB(ClickPolicy):
         rows = np.take_along_axis(rows, np.argsort(rows == 0, axis=1, kind="stable"), axis=1)
         width = min(rows.shape[1], self.n_positions)
         self.state.ring[:, :width] = rows[:, :width]
-
-    def update_outdated(
-        self, items: Sequence[int | None], notes: Sequence[float], clicks: Sequence[int], seen: int | None = None
-    ) -> bool:
-        """Learn from those items of an earlier list that were examined and are still there."""
-        del notes
-        shown, observed = examined_of_outdated(items, clicks, seen, self.last_click, self.n_positions)
-        if len(observed):
-            learn_once(self.state, shown, np.zeros(0), observed)
-        return True
-
-    @property
-    def best(self) -> list[int]:
-        """The items with the highest means in the window, best first."""
-        return highest_means(self.state.clicked, self.state.seen, self.n_positions)

@@ -7,18 +7,18 @@ a few comparisons where nothing moved. Only what is shown is kept in order. Ties
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from rankloop.kernels import below, compiled, inlined
-
-Floats = npt.NDArray[np.float64]
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Stream
+from rankloop.policies.base import learn_once
+from rankloop.policies.clicks.base import ClickPolicy
 
 
 @inlined
-def show_largest(rng: Any, order: Any, index: Any, items: Any) -> None:
+def show_largest(rng: Stream, order: Ints, index: Floats, items: Items) -> None:
     """Write the items of the largest indices into `items`, in descending order and with ties in random order."""
     if repair_order(order, index, len(items), 0.0):
         break_ties(rng, order, index, len(items))
@@ -27,7 +27,7 @@ def show_largest(rng: Any, order: Any, index: Any, items: Any) -> None:
 
 
 @inlined
-def repair_order(order: Any, index: Any, n: int, tolerance: float) -> bool:
+def repair_order(order: Ints, index: Floats, n: int, tolerance: float) -> bool:
     """Bring the n items of the largest indices to the front of `order`, in descending order.
 
     Tells whether two that matter may be closer than the tolerance: neighbours at the front, or the last one there
@@ -49,7 +49,7 @@ def repair_order(order: Any, index: Any, n: int, tolerance: float) -> bool:
 
 
 @compiled
-def _insert(order: Any, index: Any, k: int, tolerance: float) -> bool:
+def _insert(order: Ints, index: Floats, k: int, tolerance: float) -> bool:
     """Move the k-th item up to its place among those before it, which are in order; is it close to a neighbour?"""
     item = order[k]
     value = index[item]
@@ -63,7 +63,7 @@ def _insert(order: Any, index: Any, k: int, tolerance: float) -> bool:
 
 
 @compiled
-def break_ties(rng: Any, order: Any, index: Any, n: int) -> None:
+def break_ties(rng: Stream, order: Ints, index: Floats, n: int) -> None:
     """Put items of equal index into random order, each order equally likely.
 
     Each group of ties is first sorted by number, so that the outcome depends on the indices and the stream alone.
@@ -92,7 +92,7 @@ def break_ties(rng: Any, order: Any, index: Any, n: int) -> None:
 
 
 @inlined
-def n_examined(clicks: Any, last_click: bool) -> int:
+def n_examined(clicks: Clicks, last_click: bool) -> int:
     """How many positions the user is taken to have looked at: down to the first click, or the last one; else all."""
     n = len(clicks)
     if last_click:
@@ -105,30 +105,59 @@ def n_examined(clicks: Any, last_click: bool) -> int:
     return n
 
 
-OF_ITEMS = frozenset({"bounds", "clicked", "seen", "mean", "width", "tangent"})
-"""Fields of the cascading policies' states that have one row for each item."""
+class _CascadingPolicy(ClickPolicy):
+    """Base of the policies that show the items of the largest confidence bounds on their probability of a click.
 
+    Their states have the fields `clicked` and `seen`, with one number for each item.
+    """
 
-def take_over_items(state: Any, before: Any, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
-    """Take over the statistics of items that stay, and all that is not about single items."""
-    for name, mine in state._asdict().items():
-        theirs = getattr(before, name)
-        if name in OF_ITEMS:
-            mine[new] = theirs[old]
-        elif isinstance(mine, np.ndarray) and name not in ("rng", "order", "ring"):
-            mine[...] = theirs
+    last_click: bool
+    takes_seen = True
+
+    _of_items: ClassVar[frozenset[str]] = frozenset({"bounds", "clicked", "seen", "mean", "width", "tangent"})
+    """Fields of the states that have one row for each item."""
+
+    def _blank(self) -> dict[str, Any]:
+        """The fields that every state begins with, before anything is seen."""
+        n = self.n_items
+        arrays = {name: np.zeros(n) for name in ("bounds", "clicked", "seen")}
+        return {"rng": self._rng, "order": np.arange(n), **arrays}
+
+    def _take_over(self, before: Self, new: Ints, old: Ints) -> None:
+        """Keep the clicks and looks of items that stay; new items have none, and so are shown soon."""
+        for name, mine in self.state._asdict().items():
+            theirs = getattr(before.state, name)
+            if name in self._of_items:
+                mine[new] = theirs[old]
+            elif isinstance(mine, np.ndarray) and name not in ("rng", "order", "ring"):
+                mine[...] = theirs
+
+    def update_outdated(
+        self, items: Sequence[int | None], notes: Sequence[float], clicks: Sequence[int], seen: int | None = None
+    ) -> bool:
+        """Learn from those items of an earlier list that were examined and are still there."""
+        del notes
+        shown, observed = examined_of_outdated(items, clicks, seen, self.last_click, self.n_positions)
+        if len(observed):
+            learn_once(self.state, shown, np.zeros(0), observed)
+        return True
+
+    @property
+    def best(self) -> list[int]:
+        """The items with the highest means, best first."""
+        return highest_means(self.state.clicked, self.state.seen, self.n_positions)
 
 
 def examined_of_outdated(
     items: Sequence[int | None], clicks: Sequence[int], seen: int | None, last_click: bool, n_positions: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+) -> tuple[Ints, Clicks]:
     """The items of an earlier list that were examined and are still there, with their clicks; at most `n_positions`.
 
     Those that were clicked come last: all of them were examined, and none must seem to stand below the last click,
     which may have been on an item that is gone.
     """
     observed = np.array(clicks[: len(items) if seen is None else seen], np.uint8)
-    n = n_examined.py_func(observed, last_click) if len(observed) else 0  # type: ignore[attr-defined]
+    n = n_examined(observed, last_click) if len(observed) else 0
     there = [k for k in range(n) if items[k] is not None][:n_positions]
     there.sort(key=lambda k: observed[k])
     return np.array([items[k] for k in there], np.int64), observed[there]

@@ -7,6 +7,8 @@ import hashlib
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.kernels.arrays import Stream
+
 REMEMBERED = 512
 """How many draws are remembered of the latest ones, and how many of all."""
 
@@ -21,7 +23,7 @@ def no_draws() -> Draws:
     return np.zeros((2, REMEMBERED), np.uint64)
 
 
-def fingerprint(rng: npt.NDArray[np.uint64]) -> float:
+def fingerprint(rng: Stream) -> float:
     """A number that tells what a generator draws next from all other draws, and gives none of it away.
 
     >>> from rankloop.kernels import stream

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import choose, learn, settled, step
+from rankloop.kernels import choose, learn, step
+from rankloop.kernels.arrays import Clicks, Ints, Items, Notes, Stream
 from rankloop.policies.clicks.base import ClickPolicy
 from rankloop.policies.clicks.initial import check_initial
 
 
 class FixedRankingState(NamedTuple):
-    rng: npt.NDArray[np.uint64]
-    initial: npt.NDArray[np.int64]
+    rng: Stream
+    initial: Ints
 
 
 @step(choose, FixedRankingState)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: FixedRankingState, items: Items, notes: Notes) -> None:
     for k in range(len(items)):
         items[k] = state.initial[k]
 
 
 @step(learn, FixedRankingState)
-def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+def _learn(state: FixedRankingState, items: Items, notes: Notes, clicks: Clicks) -> None:
     pass
-
-
-@step(settled, FixedRankingState)
-def _settled(state: Any) -> Any:
-    return True
 
 
 class FixedRanking(ClickPolicy):
@@ -42,7 +37,7 @@ class FixedRanking(ClickPolicy):
     initial
         The list, best first: an order of the items 0 to L - 1.
     n_positions
-        How many of them are shown; all if not given.
+        Number of items shown; all if not given.
 
     Examples
     --------
@@ -50,6 +45,7 @@ class FixedRanking(ClickPolicy):
     Ranking([3, 1])
     """
 
+    state: FixedRankingState
     examples = ({"initial": [2, 0, 1, 3]}, {"initial": [2, 0, 1, 3], "n_positions": 2})
     learns = False
     takes_seen = True

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import below, choose, compiled, inlined, learn, settled, step, uniform
+from rankloop.checks import check_between, check_whole
+from rankloop.kernels import below, choose, compiled, inlined, learn, step, uniform
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import learn_once
-from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 
 LARGEST_TOTAL = 1e100
@@ -20,11 +20,11 @@ SMALLEST_WEIGHT = 1e-250
 
 
 class RankedEXP3State(NamedTuple):
-    rng: npt.NDArray[np.uint64]
-    weights: npt.NDArray[np.float64]
-    pool: npt.NDArray[np.int64]
-    place: npt.NDArray[np.int64]
-    observed: npt.NDArray[np.int64]
+    rng: Stream
+    weights: Floats
+    pool: Ints
+    place: Ints
+    observed: Ints
     rate: float
     anytime: float
 
@@ -34,14 +34,14 @@ class RankedEXP3State(NamedTuple):
 
 
 @inlined
-def _gamma(state: Any) -> float:
+def _gamma(state: RankedEXP3State) -> float:
     if state.anytime == 0.0:
         return state.rate
     return min(1.0, state.anytime / math.sqrt(state.observed[0] + 1.0))
 
 
 @step(choose, RankedEXP3State)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: RankedEXP3State, items: Items, notes: Notes) -> None:
     rng, weights, pool, place = state.rng, state.weights, state.pool, state.place
     n_items = len(pool)
     leaves = weights.shape[1] // 2
@@ -73,7 +73,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 
 @step(learn, RankedEXP3State)
-def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+def _learn(state: RankedEXP3State, items: Items, notes: Notes, clicks: Clicks) -> None:
     weights = state.weights
     gamma = _gamma(state)
     leaves = weights.shape[1] // 2
@@ -90,7 +90,7 @@ def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
 
 
 @compiled
-def _scale_down(weights: Any, k: int, n_items: int) -> None:
+def _scale_down(weights: Floats, k: int, n_items: int) -> None:
     leaves = weights.shape[1] // 2
     total = weights[k, 1]
     for i in range(n_items):
@@ -99,32 +99,24 @@ def _scale_down(weights: Any, k: int, n_items: int) -> None:
         weights[k, node] = weights[k, 2 * node] + weights[k, 2 * node + 1]
 
 
-@step(settled, RankedEXP3State)
-def _settled(state: Any) -> Any:
-    return False
-
-
 class RankedEXP3(ClickPolicy):
-    """Lets an adversarial bandit choose the item of each position: users may come in any order, so it learns slowly.
+    """Lets an adversarial bandit choose the item of each position. It assumes nothing of users, and so learns slowly.
 
-    Where a position chooses an item that is in the list already, a random other one is shown, and the position learns
-    nothing from it. A position that was not seen earns nothing, which leaves its weights as they are: where users look
-    as far down whatever a position shows, estimates stay unbiased for what items earn there, and not being seen takes
-    the same share from each of them.
+    Where a position chooses an item that is in the list already, a random other item is shown, and the position learns
+    nothing from it. A position that was not seen keeps its weights. Where the depth to which users look does not depend
+    on what a position shows, its estimates stay unbiased up to a factor that is the same for all items.
 
     Parameters
     ----------
-    n_items
-        How many items there are.
-    n_positions
-        How many of them are shown.
+    n_items, n_positions
+        Number of items to choose from, and of items shown.
     horizon
-        How many lists will be shown, which sets gamma = sqrt(L ln L / ((e - 1) horizon)), at most 1. None: unknown;
-        the number of lists learned from so far, plus one, stands in for it.
+        Number of lists that will be shown, from which gamma = sqrt(L ln L / ((e - 1) horizon)), at most 1, is computed.
+        If it is not given, the number of lists learned from so far, plus one, takes its place.
     gamma
-        The share of choices made at random, in place of the horizon.
+        Share of choices made uniformly at random, in place of the horizon.
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------
@@ -141,6 +133,7 @@ class RankedEXP3(ClickPolicy):
     P. Auer, N. Cesa-Bianchi, Y. Freund, R. Schapire. The Nonstochastic Multiarmed Bandit Problem. SIAM J. Comput. 2002.
     """
 
+    state: RankedEXP3State
     examples = (
         {"n_items": 5, "n_positions": 5, "horizon": 10_000},
         {"n_items": 4, "n_positions": 4},
@@ -179,7 +172,7 @@ class RankedEXP3(ClickPolicy):
             anytime=of_one_list if self.horizon is None and self.gamma is None else 0.0,
         )
 
-    def _check_ranking(self, ranking: Ranking) -> npt.NDArray[np.int64]:
+    def _check_ranking(self, ranking: Ranking) -> Ints:
         items = super()._check_ranking(ranking)
         state = self.state
         gamma = min(1.0, state.anytime / math.sqrt(state.observed[0] + 1)) if state.anytime else state.rate
@@ -188,7 +181,7 @@ class RankedEXP3(ClickPolicy):
                 raise self._wrong_notes(ranking)
         return items
 
-    def _take_over(self, before: RankedEXP3, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
+    def _take_over(self, before: RankedEXP3, new: Ints, old: Ints) -> None:
         """Keep the weights of items that stay, position by position; a new item begins with the mean weight there."""
         weights, theirs = self.state.weights, before.state.weights
         leaves, their_leaves = weights.shape[1] // 2, theirs.shape[1] // 2

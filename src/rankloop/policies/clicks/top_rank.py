@@ -1,16 +1,16 @@
-"""TopRank: keep apart what was proven to differ, shuffle what was not."""
+"""TopRank: order the items that are proven to differ, and shuffle the others."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import below, choose, compiled, entry, inlined, learn, settled, step
-from rankloop.policies.checks import check_between, check_whole
+from rankloop.checks import check_between, check_whole
+from rankloop.kernels import allocating, below, choose, compiled, entry, inlined, learn, step
+from rankloop.kernels.arrays import Clicks, Flags, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 
 CONSTANT = 4 * math.sqrt(2 / math.pi) / math.erf(math.sqrt(2))
@@ -20,21 +20,21 @@ BITS = 52
 
 
 class TopRankState(NamedTuple):
-    rng: npt.NDArray[np.uint64]
-    order: npt.NDArray[np.int64]
-    end: npt.NDArray[np.int64]
-    noted: npt.NDArray[np.float64]
-    wins: npt.NDArray[np.int64]
-    needed: npt.NDArray[np.int64]
-    better: npt.NDArray[np.bool_]
-    block: npt.NDArray[np.int64]
-    was_clicked: npt.NDArray[np.bool_]
-    n_open: npt.NDArray[np.int64]
+    rng: Stream
+    order: Ints
+    end: Ints
+    noted: Floats
+    wins: Ints
+    needed: Ints
+    better: Flags
+    block: Ints
+    was_clicked: Flags
+    n_open: Ints
     scale: float
 
 
 @step(choose, TopRankState)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: TopRankState, items: Items, notes: Notes) -> None:
     order, end = state.order, state.end
     for k in range(len(items)):
         open_ = end[k] - k
@@ -47,7 +47,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 
 @step(learn, TopRankState)
-def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+def _learn(state: TopRankState, items: Items, notes: Notes, clicks: Clicks) -> None:
     n, n_seen = len(items), len(clicks)
     changed = False
     for k in range(n_seen):
@@ -71,7 +71,7 @@ def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
 
 
 @inlined
-def _learn_from_hidden(state: Any, items: Any, notes: Any, clicks: Any, k: int) -> bool:
+def _learn_from_hidden(state: TopRankState, items: Items, notes: Notes, clicks: Clicks, k: int) -> bool:
     """A click inside the block that goes on below the list: its hidden items were there to be shown, too.
 
     Items of the list that nobody saw are set aside, as those that were clicked are.
@@ -92,7 +92,7 @@ def _learn_from_hidden(state: Any, items: Any, notes: Any, clicks: Any, k: int) 
 
 
 @inlined
-def _count_win(wins: Any, needed: Any, better: Any, scale: float, i: int, j: int) -> bool:
+def _count_win(wins: Ints, needed: Ints, better: Flags, scale: float, i: int, j: int) -> bool:
     """Count that i was clicked and j was not, and decide the pair where that is enough evidence.
 
     The threshold grows with the number of observations: until the lead reaches its last value nothing is computed.
@@ -105,7 +105,7 @@ def _count_win(wins: Any, needed: Any, better: Any, scale: float, i: int, j: int
 
 
 @compiled
-def _decide(wins: Any, needed: Any, better: Any, scale: float, i: int, j: int) -> bool:
+def _decide(wins: Ints, needed: Ints, better: Flags, scale: float, i: int, j: int) -> bool:
     lead = wins[i, j] - wins[j, i]
     observations = wins[i, j] + wins[j, i]
     threshold = math.sqrt(2.0 * observations * math.log(scale * math.sqrt(observations)))
@@ -122,8 +122,8 @@ def _decide(wins: Any, needed: Any, better: Any, scale: float, i: int, j: int) -
     return True
 
 
-@compiled
-def _arrange(better: Any, block: Any, order: Any, end: Any, noted: Any) -> None:
+@allocating
+def _arrange(better: Flags, block: Ints, order: Ints, end: Ints, noted: Floats) -> None:
     """Sort the items into blocks: first those that none is better than, and so on."""
     n_items, n_positions = len(block), len(end)
     above = np.zeros(n_items, np.int64)
@@ -156,7 +156,7 @@ def _arrange(better: Any, block: Any, order: Any, end: Any, noted: Any) -> None:
 
 
 @entry
-def _arrange_anew(state: Any, n: int) -> None:
+def _arrange_anew(state: TopRankState, n: int) -> None:
     """Lay out the blocks that the decided pairs make."""
     _arrange(state.better, state.block, state.order, state.end, state.noted)
     state.n_open[0] = 0
@@ -165,35 +165,28 @@ def _arrange_anew(state: Any, n: int) -> None:
 
 
 @entry
-def _count_one(state: Any, i: int, j: int) -> bool:
+def _count_one(state: TopRankState, i: int, j: int) -> bool:
     """Count that i was clicked and j was not."""
     return _count_win(state.wins, state.needed, state.better, state.scale, i, j)
 
 
-@step(settled, TopRankState)
-def _settled(state: Any) -> Any:
-    return state.n_open[0] == 0
-
-
 class TopRank(ClickPolicy):
-    """Shuffles items among which it cannot tell the better yet, below those that it knows to be better.
+    """Shuffles items that it cannot yet tell apart, below those that it knows to be better.
 
     It learns fast in the cascade, dependent click and position-based models alike, but begins with random lists: where
-    a good list is in use already, BubbleRank is the safe choice. Two items are compared where both were seen, or where
+    a good list is already in use, BubbleRank is the safe choice. Two items are compared when both were seen, or when
     chance left one of them out of the list, which counts as no click on it.
 
     Parameters
     ----------
-    n_items
-        How many items there are.
-    n_positions
-        How many of them are shown.
+    n_items, n_positions
+        Number of items to choose from, and of items shown.
     horizon
-        How many lists will be shown, which sets delta = 1 / horizon.
+        Number of lists that will be shown, from which delta = 1 / horizon is computed.
     delta
-        The probability to be wrong about a pair, where the horizon is not known.
+        Probability of being wrong about a pair, where the horizon is not known.
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------
@@ -210,6 +203,7 @@ class TopRank(ClickPolicy):
     NeurIPS 2018.
     """
 
+    state: TopRankState
     examples = (
         {"n_items": 5, "n_positions": 5, "horizon": 10_000},
         {"n_items": 7, "n_positions": 3, "delta": 0.001},
@@ -249,7 +243,7 @@ class TopRank(ClickPolicy):
             scale=CONSTANT * (self.horizon or 1) / (self.delta or 1),
         )
 
-    def _check_ranking(self, ranking: Ranking) -> npt.NDArray[np.int64]:
+    def _check_ranking(self, ranking: Ranking) -> Ints:
         items = super()._check_ranking(ranking)
         ends, members = ranking.notes[: self.n_positions], ranking.notes[self.n_positions :]
         in_order = all(
@@ -263,7 +257,7 @@ class TopRank(ClickPolicy):
             raise self._wrong_notes(ranking)
         return items
 
-    def _take_over(self, before: TopRank, new: npt.NDArray[np.int64], old: npt.NDArray[np.int64]) -> None:
+    def _take_over(self, before: TopRank, new: Ints, old: Ints) -> None:
         """Keep the wins of pairs that stay, and what they have decided; a new item joins the first block."""
         state, other = self.state, before.state
         for mine, theirs in ((state.wins, other.wins), (state.needed, other.needed), (state.better, other.better)):
@@ -293,6 +287,11 @@ class TopRank(ClickPolicy):
         """The items, best block first; the order inside a block is not known yet."""
         block = self.state.block
         return [np.flatnonzero(block == b).tolist() for b in range(block.max() + 1)]
+
+    @property
+    def settled(self) -> bool:
+        """Whether every later list is known to be the next one: the order of all that is shown is decided."""
+        return bool(self.state.n_open[0] == 0)
 
     @property
     def best(self) -> list[int]:

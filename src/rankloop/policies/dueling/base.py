@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.checks import check_whole, is_finite, is_index
+from rankloop.kernels.arrays import Floats
 from rankloop.policies.base import Policy, choose_once, learn_once
-from rankloop.policies.checks import check_whole, is_finite, is_index
 
 NOTES = 2
 """How many numbers a dueling policy may note about a duel."""
@@ -98,7 +98,7 @@ class DuelingPolicy(Policy):
             raise ValueError(f"winner must be one of the duel's arms, {left} or {right}, not {winner!r}")
         learn_once(self.state, np.array([left, right], np.int64), self._notes(duel), bool(winner == left))
 
-    def _notes(self, duel: Duel) -> npt.NDArray[np.float64]:
+    def _notes(self, duel: Duel) -> Floats:
         notes, given = np.zeros(NOTES), duel.notes
         if not isinstance(given, tuple) or len(given) not in (0, NOTES) or not all(map(is_finite, given)):
             raise ValueError(f"a duel of {type(self).__name__} has {NOTES} notes or none, not {given!r}")

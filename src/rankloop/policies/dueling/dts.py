@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from rankloop.kernels import (
-    Stream,
+    Lanes,
     below,
     choose,
     compiled,
@@ -21,12 +21,14 @@ from rankloop.kernels import (
     learn,
     pick_largest,
     record_win,
-    settled,
     step,
     uniform,
 )
+from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream, Words
 from rankloop.policies.base import new_stream
 from rankloop.policies.dueling.optimism import UNSEEN, Defeats, _OptimisticPolicy, note_duel, time_of
+
+Scores: TypeAlias = npt.NDArray[np.uint16]
 
 FEW = 6
 """A tournament of one in so many arms is cheaper sampled by itself than as a part of the tournament of all."""
@@ -39,27 +41,27 @@ MOST_ARMS = 65_534
 class DTSState(NamedTuple):
     """`odds[i, j]`, for i < j, are the first 16 bits of P(theta_ij > 1/2), which is `above[i, j]`."""
 
-    rng: npt.NDArray[np.uint64]
-    wins: npt.NDArray[np.int64]
-    above: npt.NDArray[np.float64]
-    mass: npt.NDArray[np.float64]
-    odds: npt.NDArray[np.uint16]
+    rng: Stream
+    wins: Ints
+    above: Floats
+    mass: Floats
+    odds: Scores
     defeats: Defeats
-    lanes: npt.NDArray[np.uint64]
-    words: npt.NDArray[np.uint64]
-    score: npt.NDArray[np.uint16]
-    rivals: npt.NDArray[np.int64]
-    quantiles: npt.NDArray[np.float64]
+    lanes: Lanes
+    words: Words
+    score: Scores
+    rivals: Ints
+    quantiles: Floats
 
 
 @step(choose, DTSState)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: DTSState, items: Items, notes: Notes) -> None:
     items[0] = _first(state)
     items[1] = _second(state, items[0])
 
 
 @inlined
-def _first(state: Any) -> int:
+def _first(state: DTSState) -> int:
     """Of the arms that the fewest others beat beyond doubt, the one that wins most of a sampled tournament."""
     beaten_by, score = state.defeats.beaten_by, state.score
     n_arms = len(score)
@@ -83,7 +85,14 @@ def _first(state: Any) -> int:
 
 
 @compiled
-def sample_tournament(rng: Any, above: Any, odds: Any, generators: Any, words: Any, score: Any) -> None:
+def sample_tournament(
+    rng: Stream,
+    above: Floats,
+    odds: Scores,
+    generators: Lanes,
+    words: Words,
+    score: Scores,
+) -> None:
     """One more than the duels that each arm wins when every pair duels once, with preferences from the posterior.
 
     i beats j if a uniform number is under P(theta_ij > 1/2). Nearly always its first 16 bits tell, and the loop that
@@ -117,7 +126,7 @@ def sample_tournament(rng: Any, above: Any, odds: Any, generators: Any, words: A
 
 
 @compiled
-def sample_small_tournament(rng: Any, above: Any, beaten_by: Any, least: int, score: Any) -> None:
+def sample_small_tournament(rng: Stream, above: Floats, beaten_by: Ints, least: int, score: Scores) -> None:
     """The same, but only the pairs that concern a candidate: others end up with meaningless scores."""
     n_arms = len(score)
     for i in range(n_arms):
@@ -132,7 +141,7 @@ def sample_small_tournament(rng: Any, above: Any, beaten_by: Any, least: int, sc
 
 
 @inlined
-def _second(state: Any, c: int) -> int:
+def _second(state: DTSState, c: int) -> int:
     """The arm that beats c most clearly in a second sample, leaving out those that surely do; c itself if none does.
 
     Only draws of phi_j above phi_c = 1/2 matter, then only those above the largest so far. They are drawn as
@@ -190,7 +199,7 @@ def _second(state: Any, c: int) -> int:
 
 
 @step(learn, DTSState)
-def _learn(state: Any, items: Any, notes: Any, left_won: Any) -> None:
+def _learn(state: DTSState, items: Items, notes: Notes, left_won: bool) -> None:
     left, right = items[0], items[1]
     if left != right:
         if left_won:
@@ -202,26 +211,21 @@ def _learn(state: Any, items: Any, notes: Any, left_won: Any) -> None:
     note_duel(state.defeats, state.wins, left, right)
 
 
-@step(settled, DTSState)
-def _settled(state: Any) -> Any:
-    return False
-
-
 class DTS(_OptimisticPolicy):
     """Finds the arms that beat most others, by Thompson sampling; the strongest choice for tens of arms.
 
-    The first arm of a duel is one that few others beat beyond doubt, and of those the one that wins most of a sampled
-    tournament; the second is the one that beats it most clearly in another sample. It needs no Condorcet winner:
-    without one it ends on the Copeland winners, those that beat most others.
+    Of the arms that the fewest others are known to beat, the first arm of a duel is the one that wins most of a sampled
+    tournament; the second is the arm that beats it most clearly in another sample. It needs no Condorcet winner;
+    without one it converges to the Copeland winners, the arms that beat the most others.
 
     Parameters
     ----------
     n_arms
-        How many arms there are.
+        Number of arms.
     alpha
-        Width of the confidence bounds. The default is the thesis' tuned value; theory wants more than 1/2.
+        Width of the confidence bounds. The default is the thesis' tuned value; the theory needs more than 1/2.
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------
@@ -237,6 +241,7 @@ class DTS(_OptimisticPolicy):
     H. Wu, X. Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016.
     """
 
+    state: DTSState
     examples = ({"n_arms": 5}, {"n_arms": 8, "alpha": 0.6})
 
     def __init__(self, n_arms: int, *, alpha: float = 0.8**7, seed: int | None = None) -> None:

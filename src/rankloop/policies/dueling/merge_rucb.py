@@ -1,26 +1,26 @@
-"""MergeRUCB: upper confidence bounds inside batches that are merged as arms drop out."""
+"""MergeRUCB: upper confidence bounds within batches, which are merged as arms are eliminated."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rankloop.kernels import below, choose, learn, pick_largest, settled, step
+from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream
 from rankloop.policies.dueling.merging import N_ALIVE, Batches, _MergePolicy, bonus, next_batch, note_rivalry
 
 
 class MergeRUCBState(NamedTuple):
-    rng: npt.NDArray[np.uint64]
-    wins: npt.NDArray[np.int64]
+    rng: Stream
+    wins: Ints
     batches: Batches
-    score: npt.NDArray[np.float64]
+    score: Floats
 
 
 @step(choose, MergeRUCBState)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: MergeRUCBState, items: Items, notes: Notes) -> None:
     batches = state.batches
     b = next_batch(batches, state.wins)
     size = batches.size[b]
@@ -45,7 +45,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 
 @step(learn, MergeRUCBState)
-def _learn(state: Any, items: Any, notes: Any, left_won: Any) -> None:
+def _learn(state: MergeRUCBState, items: Items, notes: Notes, left_won: bool) -> None:
     left, right = state.batches.slot_of[items[0]], state.batches.slot_of[items[1]]
     if left == right:
         return
@@ -57,29 +57,21 @@ def _learn(state: Any, items: Any, notes: Any, left_won: Any) -> None:
 
 
 @step(settled, MergeRUCBState)
-def _settled(state: Any) -> Any:
+def _settled(state: MergeRUCBState) -> bool:
     return state.batches.counts[N_ALIVE] == 1
 
 
 class MergeRUCB(_MergePolicy):
-    """Finds the best of many rankers by optimism inside batches; the baseline that MergeDTS improves on.
+    """Finds the best of many rankers by optimism within batches; the baseline that MergeDTS improves on.
 
-    In the batch whose turn it is, a random ranker duels the one that is most likely to beat it.
+    In each batch in turn, a random ranker duels the one with the largest upper confidence bound against it.
 
     Parameters
     ----------
     n_arms
-        How many rankers there are.
-    alpha
-        Width of the confidence bounds. The default is the thesis' tuned value; theory wants more than 1/2.
-    batch_size
-        Rankers in a batch; theory wants at least 4.
-    c
-        Head start of the logarithm in the bounds. None computes it from `epsilon`.
-    epsilon
-        Probability with which the winner may be lost, in place of `c`; 0.01 where neither is given.
-    seed
-        Of the policy's own random numbers.
+        Number of rankers.
+    alpha, batch_size, c, epsilon, seed
+        As in `MergeDTS`.
 
     Examples
     --------
@@ -95,6 +87,7 @@ class MergeRUCB(_MergePolicy):
     M. Zoghi, S. Whiteson, M. de Rijke. MergeRUCB: A Method for Large-Scale Online Ranker Evaluation. WSDM 2015.
     """
 
+    state: MergeRUCBState
     examples = ({"n_arms": 8}, {"n_arms": 20, "alpha": 1.01, "batch_size": 4, "c": None, "epsilon": 0.1})
 
     def __init__(

@@ -9,15 +9,16 @@ large ones, so that each has from 0.5 M to 1.5 M arms where that is possible, M 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import Stream, compiled, inlined
+from rankloop.checks import check_positive, check_whole
+from rankloop.kernels import allocating, inlined
+from rankloop.kernels.arrays import Ints, Stream
 from rankloop.policies.base import new_stream, shuffled
-from rankloop.policies.checks import check_kept, check_positive, check_whole
+from rankloop.policies.checks import check_kept
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 from rankloop.theory import merge_constant
 
@@ -34,13 +35,13 @@ GONE = -3
 class Batches(NamedTuple):
     """Batch b is `order[start[b] : start[b] + size[b]]`."""
 
-    arm_of: npt.NDArray[np.int64]
-    slot_of: npt.NDArray[np.int64]
-    order: npt.NDArray[np.int64]
-    start: npt.NDArray[np.int64]
-    size: npt.NDArray[np.int64]
-    rival: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
+    arm_of: Ints
+    slot_of: Ints
+    order: Ints
+    start: Ints
+    size: Ints
+    rival: Ints
+    counts: Ints
     alpha: float
     bonus_start: float
     smallest: float  # 0.5 M
@@ -94,7 +95,7 @@ class _MergePolicy(DuelingPolicy):
         Parameters
         ----------
         kept
-            For each arm, the number it had before; None for an arm that joins.
+            Former number of each arm; None for an arm that joins.
         """
         numbers = check_kept(kept, self.n_arms)
         given = {**self.parameters, "n_arms": len(numbers)}
@@ -137,7 +138,7 @@ class _MergePolicy(DuelingPolicy):
             stage += 1
         new.counts[[N_BATCHES, N_ALIVE, STAGE]] = len(groups), len(order), stage
 
-    def _has_lost_to_one_of(self, slot: int, rivals: npt.NDArray[np.int64]) -> bool:
+    def _has_lost_to_one_of(self, slot: int, rivals: Ints) -> bool:
         """Whether one of these rivals is proof that a slot was eliminated with good reason.
 
         The rival against whom it looks worst is: bounds widen with time, so that those of today need not say so any
@@ -146,7 +147,7 @@ class _MergePolicy(DuelingPolicy):
         wins = self.state.wins
         won, lost = wins[slot].astype(np.float64), wins[:, slot].astype(np.float64)
         duels = np.where(won + lost > 0, won + lost, np.nan)
-        optimistic = won / duels + np.sqrt(_bonus(self._batches) / duels)
+        optimistic = won / duels + np.sqrt(bonus(self._batches) / duels)
         return bool(np.nanmin(optimistic[rivals], initial=1.0) <= max(0.5, np.nanmin(optimistic, initial=1.0)))
 
     @property
@@ -154,7 +155,7 @@ class _MergePolicy(DuelingPolicy):
         """The surviving arms, batch by batch."""
         return [self._batches.arm_of[slots].tolist() for slots in self._slots()]
 
-    def _slots(self) -> list[npt.NDArray[np.int64]]:
+    def _slots(self) -> list[Ints]:
         order, start, size, counts = self._batches.order, self._batches.start, self._batches.size, self._batches.counts
         return [order[start[b] : start[b] + size[b]] for b in range(counts[N_BATCHES])]
 
@@ -168,7 +169,7 @@ class _MergePolicy(DuelingPolicy):
         """The survivor that leads against the largest share of its batch so far, then by the largest margin."""
         wins = self.state.wins
 
-        def standing(slot: int, batch: npt.NDArray[np.int64]) -> tuple[float, int]:
+        def standing(slot: int, batch: Ints) -> tuple[float, int]:
             lead = wins[slot, batch] - wins[batch, slot]
             return float(np.sign(lead).sum()) / len(batch), int(lead.sum())
 
@@ -188,7 +189,7 @@ class _MergePolicy(DuelingPolicy):
 
 
 @inlined
-def next_batch(batches: Any, wins: Any) -> int:
+def next_batch(batches: Batches, wins: Ints) -> int:
     """Begin a step: enter the next stage if due, purge the batch whose turn it is, and return its index."""
     counts = batches.counts
     counts[TURN] += 1
@@ -203,13 +204,13 @@ def next_batch(batches: Any, wins: Any) -> int:
 
 
 @inlined
-def bonus(batches: Any) -> float:
+def bonus(batches: Batches) -> float:
     """alpha log(t + C), of which the confidence bounds are made."""
     return batches.alpha * math.log(batches.counts[OBSERVED] + 1.0 + batches.bonus_start)
 
 
 @inlined
-def purge(batches: Any, wins: Any, b: int) -> None:
+def purge(batches: Batches, wins: Ints, b: int) -> None:
     """Remove the arms of a batch that another of its arms beats beyond doubt.
 
     The bounds widen with time, so only a pair that has duelled since the last visit can have become decided.
@@ -237,18 +238,14 @@ def purge(batches: Any, wins: Any, b: int) -> None:
 
 
 @inlined
-def loses(wins: Any, slot: int, rival: int, level: float) -> bool:
+def loses(wins: Ints, slot: int, rival: int, level: float) -> bool:
     """Whether even the optimistic estimate says that the slot loses to the rival more often than not."""
     duels = wins[slot, rival] + wins[rival, slot]
     return duels > 0 and wins[slot, rival] / duels + math.sqrt(level / duels) < 0.5
 
 
-# The same for a caller in Python, where arms join or leave.
-_bonus: Callable[[Any], float] = getattr(bonus, "py_func", bonus)
-
-
 @inlined
-def note_rivalry(batches: Any, one: int, other: int) -> None:
+def note_rivalry(batches: Batches, one: int, other: int) -> None:
     """Remember that the pair's bounds are to be looked at on the next visit to its batch."""
     rival = batches.rival
     batches.counts[OBSERVED] += 1
@@ -257,8 +254,8 @@ def note_rivalry(batches: Any, one: int, other: int) -> None:
         rival[other] = one if rival[other] == NOBODY or rival[other] == one else SEVERAL
 
 
-@compiled
-def join_next(batches: Any, b: int) -> int:
+@allocating
+def join_next(batches: Batches, b: int) -> int:
     """Join a batch with the one after it (the last with the first); return the index of the union."""
     n_batches = batches.counts[N_BATCHES]
     following = (b + 1) % n_batches
@@ -270,8 +267,8 @@ def join_next(batches: Any, b: int) -> int:
     return kept
 
 
-@compiled
-def pair_batches(batches: Any) -> None:
+@allocating
+def pair_batches(batches: Batches) -> None:
     """Join the smallest batch with the largest, the next smallest with the next largest, and so on.
 
     A union of more than 1.5 M arms is not made. If this leaves a batch of fewer than 0.5 M, the batches that were so
@@ -292,8 +289,8 @@ def pair_batches(batches: Any) -> None:
     rearrange(batches, union)
 
 
-@compiled
-def pair(union: Any, total: Any, largest: float) -> None:
+@allocating
+def pair(union: Ints, total: Ints, largest: float) -> None:
     """Pair the unions so far, total[u] being the arms of union u, and number what comes out anew."""
     old = total.copy()
     by_size = ascending(old)
@@ -318,8 +315,8 @@ def pair(union: Any, total: Any, largest: float) -> None:
         union[u] = number[union[u]]
 
 
-@compiled
-def join_small(union: Any, total: Any, smallest: float, largest: float) -> None:
+@allocating
+def join_small(union: Ints, total: Ints, smallest: float, largest: float) -> None:
     """Join batches of fewer than `smallest` = 0.5 M arms, so that none is left where that is possible.
 
     If they have 0.5 M together, they join each other: fewer than M, or 1.5 M with a rest that cannot stand alone. If
@@ -355,8 +352,8 @@ def join_small(union: Any, total: Any, smallest: float, largest: float) -> None:
             total[b] = 0
 
 
-@compiled
-def ascending(values: Any) -> Any:
+@allocating
+def ascending(values: Ints) -> Ints:
     """The indices of the values from the smallest up: an insertion sort, since NumPy's takes seconds to compile."""
     order = np.empty(len(values), np.int64)
     for i in range(len(values)):
@@ -368,8 +365,8 @@ def ascending(values: Any) -> Any:
     return order
 
 
-@compiled
-def rearrange(batches: Any, union: Any) -> None:
+@allocating
+def rearrange(batches: Batches, union: Ints) -> None:
     """Lay the batches out anew: batch i becomes part of batch union[i]."""
     n_batches = len(union)
     order, start, size = batches.order.copy(), batches.start.copy(), batches.size.copy()

@@ -8,13 +8,13 @@ arm counts those who beat it, and is counted again when the first of their times
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.checks import check_positive
 from rankloop.kernels import compiled, inlined
-from rankloop.policies.checks import check_positive
+from rankloop.kernels.arrays import Floats, Ints
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 
 UNSEEN = -1.0
@@ -28,21 +28,21 @@ class Defeats(NamedTuple):
     the last entry of `wake` is the smallest of all others.
     """
 
-    until: npt.NDArray[np.float64]
-    beaten_by: npt.NDArray[np.int64]
-    wake: npt.NDArray[np.float64]
-    observed: npt.NDArray[np.int64]
+    until: Floats
+    beaten_by: Ints
+    wake: Floats
+    observed: Ints
     alpha: float
 
 
 @inlined
-def time_of(defeats: Any) -> int:
+def time_of(defeats: Defeats) -> int:
     """The t of the bounds: outcomes learned, plus one."""
     return defeats.observed[0] + 1
 
 
 @inlined
-def note_duel(defeats: Any, wins: Any, left: int, right: int) -> None:
+def note_duel(defeats: Defeats, wins: Ints, left: int, right: int) -> None:
     """Bring the counts up to date after a duel whose outcome `wins` already holds."""
     until, beaten_by, wake = defeats.until, defeats.beaten_by, defeats.wake
     defeats.observed[0] += 1
@@ -67,7 +67,7 @@ def note_duel(defeats: Any, wins: Any, left: int, right: int) -> None:
 
 
 @compiled
-def count_again(until: Any, beaten_by: Any, wake: Any, t: int) -> None:
+def count_again(until: Floats, beaten_by: Ints, wake: Floats, t: int) -> None:
     """Count those who beat an arm, for each arm at which one of them may have stopped to."""
     n_arms = len(beaten_by)
     earliest = math.inf

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import below, choose, compiled, inlined, learn, settled, step, uniform
+from rankloop.checks import check_between, check_whole
+from rankloop.kernels import below, choose, compiled, inlined, learn, step, uniform
+from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import new_stream
-from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.dueling.base import Duel, DuelingPolicy, check_n_arms
 
 LARGEST_TOTAL = 1e150
 
 
 class REX3State(NamedTuple):
-    rng: npt.NDArray[np.uint64]
-    log_weight: npt.NDArray[np.float64]
-    tree: npt.NDArray[np.float64]  # node k is the sum of nodes 2k and 2k + 1, the last nodes are the scaled weights
-    log_scale: npt.NDArray[np.float64]
-    observed: npt.NDArray[np.int64]
+    rng: Stream
+    log_weight: Floats
+    tree: Floats  # node k is the sum of nodes 2k and 2k + 1, the last nodes are the scaled weights
+    log_scale: Floats
+    observed: Ints
     gamma: float  # 0 where it falls with time
     spread: float
 
 
 @step(choose, REX3State)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: REX3State, items: Items, notes: Notes) -> None:
     n_arms = len(state.log_weight)
     gamma = _gamma(state)
     for side in range(2):
@@ -37,7 +37,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 
 @step(learn, REX3State)
-def _learn(state: Any, items: Any, notes: Any, left_won: Any) -> None:
+def _learn(state: REX3State, items: Items, notes: Notes, left_won: bool) -> None:
     n_arms = len(state.log_weight)
     gamma = _gamma(state)
     state.observed[0] += 1
@@ -52,23 +52,18 @@ def _learn(state: Any, items: Any, notes: Any, left_won: Any) -> None:
         _rescale(state.log_weight, state.tree, state.log_scale)
 
 
-@step(settled, REX3State)
-def _settled(state: Any) -> Any:
-    return False
-
-
 @inlined
-def _gamma(state: Any) -> float:
+def _gamma(state: REX3State) -> float:
     return state.gamma if state.gamma > 0.0 else min(0.5, math.sqrt(state.spread / (state.observed[0] + 1)))
 
 
 @inlined
-def _probability(tree: Any, arm: int, n_arms: int, gamma: float) -> float:
+def _probability(tree: Floats, arm: int, n_arms: int, gamma: float) -> float:
     return (1.0 - gamma) * tree[(len(tree) >> 1) + arm] / tree[1] + gamma / n_arms
 
 
 @inlined
-def _gain(tree: Any, arm: int, n_arms: int, gamma: float, psi: float, noted: float) -> float:
+def _gain(tree: Floats, arm: int, n_arms: int, gamma: float, psi: float, noted: float) -> float:
     """By how much the logarithm of an arm's weight grows, from the probability noted when it was chosen."""
     least = gamma / n_arms  # none was ever lower; a note that is would blow up the weight
     probability = noted if noted > 0.0 else _probability(tree, arm, n_arms, gamma)
@@ -76,7 +71,7 @@ def _gain(tree: Any, arm: int, n_arms: int, gamma: float, psi: float, noted: flo
 
 
 @inlined
-def _draw_by_weight(rng: Any, tree: Any, n_arms: int) -> int:
+def _draw_by_weight(rng: Stream, tree: Floats, n_arms: int) -> int:
     """Walk down from the root: to the left with the share of the weight that lies there."""
     rest = uniform(rng) * tree[1]
     leaves = len(tree) >> 1
@@ -90,7 +85,7 @@ def _draw_by_weight(rng: Any, tree: Any, n_arms: int) -> int:
 
 
 @inlined
-def _reweigh(log_weight: Any, tree: Any, log_scale: float, arm: int, gain: float) -> None:
+def _reweigh(log_weight: Floats, tree: Floats, log_scale: float, arm: int, gain: float) -> None:
     log_weight[arm] += gain
     node = (len(tree) >> 1) + arm
     tree[node] = math.exp(log_weight[arm] - log_scale)
@@ -100,7 +95,7 @@ def _reweigh(log_weight: Any, tree: Any, log_scale: float, arm: int, gain: float
 
 
 @compiled
-def _rescale(log_weight: Any, tree: Any, log_scale: Any) -> None:
+def _rescale(log_weight: Floats, tree: Floats, log_scale: Floats) -> None:
     """Scale the weights in the tree so that the largest is 1; those that vanish beside it are still known as logs."""
     largest = log_weight[0]
     for i in range(1, len(log_weight)):
@@ -114,21 +109,22 @@ def _rescale(log_weight: Any, tree: Any, log_scale: Any) -> None:
 
 
 class REX3(DuelingPolicy):
-    """Exponential weights for duels: slow, with a bound against the best fixed ranker even as preferences change.
+    """Exponential weights for duels: slow, but with a regret bound that holds even where preferences change.
 
     Both rankers are drawn in proportion to weights that grow with each win and shrink with each loss. Where
-    preferences do stay the same, policies made for that case soon have far less regret.
+    preferences stay the same, policies made for that case soon have far less regret.
 
     Parameters
     ----------
     n_arms
-        How many rankers there are.
+        Number of rankers.
     horizon
-        How many duels there will be, from which `gamma` is computed. With neither given, `gamma` falls as duels come.
+        Number of duels that will be played, from which `gamma` is computed. If neither is given, `gamma` falls with the
+        number of duels.
     gamma
-        The share of arms drawn uniformly, between 0 and 1.
+        Share of arms drawn uniformly, between 0 and 1.
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------
@@ -145,6 +141,7 @@ class REX3(DuelingPolicy):
     Bandits. ICML 2015.
     """
 
+    state: REX3State
     examples = ({"n_arms": 5}, {"n_arms": 8, "horizon": 8000}, {"n_arms": 5, "gamma": 0.1})
 
     def __init__(
@@ -177,7 +174,7 @@ class REX3(DuelingPolicy):
         """The arm with the largest weight."""
         return int(self.state.log_weight.argmax())
 
-    def _notes(self, duel: Duel) -> npt.NDArray[np.float64]:
+    def _notes(self, duel: Duel) -> Floats:
         notes = super()._notes(duel)
         if duel.notes and not ((notes > 0) & (notes <= 1)).all():
             raise ValueError(f"the notes of a duel of REX3 are probabilities, not {duel.notes!r}")

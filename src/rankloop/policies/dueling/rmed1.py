@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import choose, compiled, inlined, learn, pick_largest, settled, step
+from rankloop.checks import check_positive
+from rankloop.kernels import choose, compiled, inlined, learn, pick_largest, step
+from rankloop.kernels.arrays import Flags, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import new_stream, shuffled
-from rankloop.policies.checks import check_positive
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 
 OBSERVED, FIRST, SECOND, POSITION, LENGTH = range(5)
@@ -22,21 +22,21 @@ UNIT = math.log(2.0) * 2.0**-29
 
 
 class RMED1State(NamedTuple):
-    rng: npt.NDArray[np.uint64]
-    wins: npt.NDArray[np.int64]
-    lost: npt.NDArray[np.float64]  # the share of its duels with the column that the row lost
-    rivals: npt.NDArray[np.int64]  # how many have beaten the arm at least as often as it them: the size of O
-    likelihood: npt.NDArray[np.int64]  # the logarithm of how likely the arm is to be the winner: -I
-    order: npt.NDArray[np.int64]  # in which arms are swept
-    sweep: npt.NDArray[np.int64]  # L_C, its first LENGTH entries
-    listed: npt.NDArray[np.bool_]  # who is in L_R (row REMAINING) and in L_N (row NEXT)
-    counts: npt.NDArray[np.int64]
+    rng: Stream
+    wins: Ints
+    lost: Floats  # the share of its duels with the column that the row lost
+    rivals: Ints  # how many have beaten the arm at least as often as it them: the size of O
+    likelihood: Ints  # the logarithm of how likely the arm is to be the winner: -I
+    order: Ints  # in which arms are swept
+    sweep: Ints  # L_C, its first LENGTH entries
+    listed: Flags  # who is in L_R (row REMAINING) and in L_N (row NEXT)
+    counts: Ints
     f: float
     strongest: bool
 
 
 @step(choose, RMED1State)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: RMED1State, items: Items, notes: Notes) -> None:
     counts, rng = state.counts, state.rng
     n_arms = len(state.likelihood)
     if counts[SECOND] < n_arms:  # every pair once
@@ -64,7 +64,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 
 @step(learn, RMED1State)
-def _learn(state: Any, items: Any, notes: Any, left_won: Any) -> None:
+def _learn(state: RMED1State, items: Items, notes: Notes, left_won: bool) -> None:
     state.counts[OBSERVED] += 1
     if items[0] != items[1]:
         winner, loser = (items[0], items[1]) if left_won else (items[1], items[0])
@@ -74,13 +74,8 @@ def _learn(state: Any, items: Any, notes: Any, left_won: Any) -> None:
         state.listed[NEXT, j] |= (state.likelihood[j] >= lowest) & (not state.listed[REMAINING, j])
 
 
-@step(settled, RMED1State)
-def _settled(state: Any) -> Any:
-    return False
-
-
 @inlined
-def _count_win(wins: Any, lost: Any, rivals: Any, likelihood: Any, winner: int, loser: int) -> None:
+def _count_win(wins: Ints, lost: Floats, rivals: Ints, likelihood: Ints, winner: int, loser: int) -> None:
     a = wins[winner, loser]
     b = wins[loser, winner]
     # A duel's evidence speaks against the one of the two that has won less.
@@ -115,7 +110,7 @@ def _evidence(a: int, b: int) -> int:
 
 
 @inlined
-def _lowest_to_continue(likelihood: Any, t: int, f: float) -> int:
+def _lowest_to_continue(likelihood: Ints, t: int, f: float) -> int:
     """The likelihood down to which arms go on to the next sweep."""
     largest = likelihood[0]
     for j in range(1, len(likelihood)):
@@ -124,7 +119,7 @@ def _lowest_to_continue(likelihood: Any, t: int, f: float) -> int:
 
 
 @compiled
-def _begin_sweep(likelihood: Any, order: Any, sweep: Any, listed: Any, counts: Any, f: float) -> None:
+def _begin_sweep(likelihood: Ints, order: Ints, sweep: Ints, listed: Flags, counts: Ints, f: float) -> None:
     """Go on to L_N; where no outcome has come in to fill it, to those that would be in it."""
     waiting = False
     for j in range(len(sweep)):
@@ -141,25 +136,25 @@ def _begin_sweep(likelihood: Any, order: Any, sweep: Any, listed: Any, counts: A
 
 
 class RMED1(DuelingPolicy):
-    """Compares rankers in proportion to how likely each still is to be the best; hard to beat on few rankers.
+    """Compares each ranker as often as it is still likely to be the best; hard to beat for few rankers.
 
-    It sweeps over those rankers that the outcomes so far do not rule out and lets each duel the likeliest winner if
-    that has beaten it, else the ranker it has lost to most. First it needs a duel of every pair, which makes it slow to
-    start on hundreds of rankers. Made for problems with a Condorcet winner.
+    It goes over the rankers that the outcomes so far do not rule out, and lets each duel the likeliest winner if that
+    one has beaten it, else the ranker to which it has lost most. It begins with a duel of every pair, which makes it
+    slow to start with hundreds of rankers. It is made for problems with a Condorcet winner.
 
     Parameters
     ----------
     n_arms
-        How many rankers there are.
+        Number of rankers.
     f
-        How much less likely than the likeliest a ranker may be and still be compared, on top of log t. None is the
-        authors' choice, 0.3 K^1.01 for K rankers.
+        Margin, on top of log t, by which the log-likelihood of a ranker may fall behind the largest one before it is no
+        longer compared. The default is the authors' choice, 0.3 K^1.01 for K rankers.
     opponent
-        The rule for whom a ranker duels: "published", as above, or "strongest", always the ranker it has lost to most,
-        and itself where nobody beats it. The latter is what the thesis' experiments ran. It has no proof: it pays less
-        where rankers beat each other clearly, and far more where two that are nearly equal lose to others.
+        Rule for the opponent: "published", as above, or "strongest", always the ranker to which it has lost most, and
+        itself where nobody beats it. The thesis' experiments ran the latter. It comes without a proof: its regret is
+        lower where rankers beat each other clearly, and far higher where two nearly equal rankers lose to others.
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------
@@ -176,6 +171,7 @@ class RMED1(DuelingPolicy):
     COLT 2015.
     """
 
+    state: RMED1State
     examples = ({"n_arms": 5}, {"n_arms": 8, "f": 0.5}, {"n_arms": 6, "opponent": "strongest"})
 
     def __init__(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import below, choose, inlined, learn, pick_largest, settled, step, uniform
+from rankloop.kernels import below, choose, inlined, learn, pick_largest, step, uniform
+from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import new_stream
 from rankloop.policies.dueling.optimism import Defeats, _OptimisticPolicy, note_duel, time_of
 
@@ -18,16 +18,16 @@ ITSELF = np.nextafter(0.5, 0.0)
 
 
 class RUCBState(NamedTuple):
-    rng: npt.NDArray[np.uint64]
-    wins: npt.NDArray[np.int64]
-    duels: npt.NDArray[np.int64]
+    rng: Stream
+    wins: Ints
+    duels: Ints
     defeats: Defeats
-    hypothesis: npt.NDArray[np.int64]
-    score: npt.NDArray[np.float64]
+    hypothesis: Ints
+    score: Floats
 
 
 @step(choose, RUCBState)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: RUCBState, items: Items, notes: Notes) -> None:
     n_arms = len(state.score)
     c = _first(state.rng, state.defeats.beaten_by, state.hypothesis)
     level = state.defeats.alpha * math.log(time_of(state.defeats))
@@ -41,7 +41,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 
 @inlined
-def _first(rng: Any, beaten_by: Any, hypothesis: Any) -> int:
+def _first(rng: Stream, beaten_by: Ints, hypothesis: Ints) -> int:
     """An arm that nobody beats beyond doubt: with probability 1/2 the one that last was the only such arm."""
     n_arms = len(beaten_by)
     candidates = 0
@@ -71,7 +71,7 @@ def _first(rng: Any, beaten_by: Any, hypothesis: Any) -> int:
 
 
 @step(learn, RUCBState)
-def _learn(state: Any, items: Any, notes: Any, left_won: Any) -> None:
+def _learn(state: RUCBState, items: Items, notes: Notes, left_won: bool) -> None:
     left, right = items[0], items[1]
     if left != right:
         state.duels[left, right] += 1
@@ -83,26 +83,22 @@ def _learn(state: Any, items: Any, notes: Any, left_won: Any) -> None:
     note_duel(state.defeats, state.wins, left, right)
 
 
-@step(settled, RUCBState)
-def _settled(state: Any) -> Any:
-    return False
-
-
 class RUCB(_OptimisticPolicy):
     """Finds the arm that beats all others by optimism in the face of uncertainty; a simple, sound baseline.
 
-    The first arm of a duel may still be the best one: no other beats it beyond doubt. The second is the one that may
-    beat it most clearly; once nobody may, the first duels itself. Made for problems with a Condorcet winner; its
-    regret grows with the pairs of arms at first, so it suits tens of them rather than hundreds.
+    The first arm of a duel is one that may still be the best: no other is known to beat it. The second is the arm with
+    the largest upper confidence bound against it; once no bound exceeds 1/2, the first arm duels itself. It is made for
+    problems with a Condorcet winner. Its regret at first grows with the number of pairs, so it suits tens of arms
+    rather than hundreds.
 
     Parameters
     ----------
     n_arms
-        How many arms there are.
+        Number of arms.
     alpha
-        Width of the confidence bounds; theory wants more than 1/2.
+        Width of the confidence bounds; the theory needs more than 1/2.
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------
@@ -119,6 +115,7 @@ class RUCB(_OptimisticPolicy):
     Problem. ICML 2014.
     """
 
+    state: RUCBState
     examples = ({"n_arms": 5}, {"n_arms": 8, "alpha": 0.3})
 
     def __init__(self, n_arms: int, *, alpha: float = 0.51, seed: int | None = None) -> None:

@@ -2,52 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankloop.kernels import Rates, choose, learn, no_rates, pick_sampled_best, record_outcome, settled, step
+from rankloop.kernels import Rates, choose, learn, no_rates, pick_sampled_best, record_outcome, step
+from rankloop.kernels.arrays import Array, Items, Notes, Stream
 from rankloop.policies.base import new_stream
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 
 
 class SelfSparringState(NamedTuple):
-    rng: npt.NDArray[np.uint64]
+    rng: Stream
     rates: Rates
 
 
 @step(choose, SelfSparringState)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: SelfSparringState, items: Items, notes: Notes) -> None:
     for side in range(2):
         items[side] = pick_sampled_best(state.rng, state.rates, 0)
 
 
 @step(learn, SelfSparringState)
-def _learn(state: Any, items: Any, notes: Any, left_won: Any) -> None:
+def _learn(state: SelfSparringState, items: Items, notes: Notes, left_won: bool) -> None:
     record_outcome(state.rates, 0, items[0], left_won)
     record_outcome(state.rates, 0, items[1], not left_won)
 
 
-@step(settled, SelfSparringState)
-def _settled(state: Any) -> Any:
-    return False
-
-
 class SelfSparring(DuelingPolicy):
-    """Thompson sampling over each ranker's share of duels won, whomever against; simple, and quick to start.
+    """Thompson sampling over each ranker's share of duels won, against any opponent; simple, and quick to start.
 
-    Two rankers are drawn for a duel, each with the probability that it wins most often. A ranker drawn twice duels
-    itself, which counts as one win and one loss: its share goes towards 1/2, and rivals stay in the race. Good where
-    the rankers can be put in an order, the better one preferred. Where they cannot, it may for long prefer a ranker
-    that wins often against those it happens to meet to the one that beats every other.
+    Two rankers are drawn for a duel, each with the probability that its share is the largest. A ranker drawn twice
+    duels itself, which counts as one win and one loss; this moves its share towards 1/2 and keeps its rivals in play.
+    The policy is good where the rankers can be put in an order in which the better one of two is preferred. Where they
+    cannot, it may for a long time prefer a ranker that wins often against the opponents it happens to meet to the one
+    that beats every other.
 
     Parameters
     ----------
     n_arms
-        How many rankers there are.
+        Number of rankers.
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------
@@ -63,6 +59,7 @@ class SelfSparring(DuelingPolicy):
     Y. Sui, V. Zhuang, J. W. Burdick, Y. Yue. Multi-dueling Bandits with Dependent Arms. UAI 2017.
     """
 
+    state: SelfSparringState
     examples = ({"n_arms": 5}, {"n_arms": 8})
 
     def __init__(self, n_arms: int, *, seed: int | None = None) -> None:
@@ -75,6 +72,6 @@ class SelfSparring(DuelingPolicy):
         return most_shown(self.state.rates.wins[0], self.state.rates.losses[0])
 
 
-def most_shown(wins: npt.NDArray[Any], losses: npt.NDArray[Any]) -> int:
+def most_shown(wins: Array, losses: Array) -> int:
     """The arm shown most often; among equals the one with the highest expected rate."""
     return int(np.lexsort(((wins + 1) / (wins + losses + 2), wins + losses))[-1])

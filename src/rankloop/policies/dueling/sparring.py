@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rankloop.kernels import (
     Rates,
@@ -17,10 +16,10 @@ from rankloop.kernels import (
     pick_largest,
     pick_sampled_best,
     record_outcome,
-    settled,
     step,
     uniform,
 )
+from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import new_stream
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 from rankloop.policies.dueling.self_sparring import most_shown
@@ -29,17 +28,17 @@ from rankloop.policies.dueling.self_sparring import most_shown
 class UCB1State(NamedTuple):
     """Rows are the two bandits, columns the arms."""
 
-    rng: npt.NDArray[np.uint64]
-    wins: npt.NDArray[np.int64]
-    plays: npt.NDArray[np.int64]
-    mean: npt.NDArray[np.float64]  # infinite before the first play
-    width: npt.NDArray[np.float64]  # 1 / sqrt(plays)
-    bound: npt.NDArray[np.float64]
-    observed: npt.NDArray[np.int64]
+    rng: Stream
+    wins: Ints
+    plays: Ints
+    mean: Floats  # infinite before the first play
+    width: Floats  # 1 / sqrt(plays)
+    bound: Floats
+    observed: Ints
 
 
 @step(choose, UCB1State)
-def _choose_by_bound(state: Any, items: Any, notes: Any) -> None:
+def _choose_by_bound(state: UCB1State, items: Items, notes: Notes) -> None:
     n_arms = len(state.bound)
     level = math.sqrt(2.0 * math.log(state.observed[0] + 1.0))
     for side in range(2):
@@ -49,7 +48,7 @@ def _choose_by_bound(state: Any, items: Any, notes: Any) -> None:
 
 
 @step(learn, UCB1State)
-def _learn_bound(state: Any, items: Any, notes: Any, left_won: Any) -> None:
+def _learn_bound(state: UCB1State, items: Items, notes: Notes, left_won: bool) -> None:
     state.observed[0] += 1
     left_reward = int(_left_won(state.rng, items, left_won))
     for side in range(2):
@@ -60,56 +59,46 @@ def _learn_bound(state: Any, items: Any, notes: Any, left_won: Any) -> None:
         state.width[side, arm] = 1.0 / math.sqrt(state.plays[side, arm])
 
 
-@step(settled, UCB1State)
-def _bound_settled(state: Any) -> Any:
-    return False
-
-
 class ThompsonState(NamedTuple):
     """Rows of the rates are the two bandits."""
 
-    rng: npt.NDArray[np.uint64]
+    rng: Stream
     rates: Rates
 
 
 @step(choose, ThompsonState)
-def _choose_by_sample(state: Any, items: Any, notes: Any) -> None:
+def _choose_by_sample(state: ThompsonState, items: Items, notes: Notes) -> None:
     for side in range(2):
         items[side] = pick_sampled_best(state.rng, state.rates, side)
 
 
 @step(learn, ThompsonState)
-def _learn_rate(state: Any, items: Any, notes: Any, left_won: Any) -> None:
+def _learn_rate(state: ThompsonState, items: Items, notes: Notes, left_won: bool) -> None:
     left_rewarded = _left_won(state.rng, items, left_won)
     record_outcome(state.rates, 0, items[0], left_rewarded)
     record_outcome(state.rates, 1, items[1], not left_rewarded)
 
 
-@step(settled, ThompsonState)
-def _sample_settled(state: Any) -> Any:
-    return False
-
-
 @inlined
-def _left_won(rng: Any, items: Any, left_won: Any) -> Any:
-    """Which side won; where both show one arm its name as the winner does not tell, and a fair coin does."""
+def _left_won(rng: Stream, items: Items, left_won: bool) -> bool:
+    """Whether the left side won. Where both sides show the same arm, its name does not tell: toss a coin."""
     return uniform(rng) < 0.5 if items[0] == items[1] else left_won
 
 
 class Sparring(DuelingPolicy):
-    """Two ordinary bandits, each choosing one side of the duel and rewarded when its side wins.
+    """Two ordinary bandits, each of which chooses one side of the duel and is rewarded when its side wins.
 
-    The simplest way to turn a bandit into a dueling bandit, and a baseline: each side's rewards depend on what the
-    other does, so that the bandits' guarantees do not carry over.
+    This is the simplest way to turn a bandit into a dueling bandit, and a baseline: each side's rewards depend on what
+    the other side does, so that the bandits' guarantees do not carry over.
 
     Parameters
     ----------
     n_arms
-        How many rankers there are.
+        Number of rankers.
     algorithm
-        The bandit: "ucb1" (upper confidence bounds) or "thompson" (Thompson sampling).
+        Bandit of each side: "ucb1" (upper confidence bounds) or "thompson" (Thompson sampling).
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------
@@ -125,6 +114,7 @@ class Sparring(DuelingPolicy):
     N. Ailon, Z. Karnin, T. Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014.
     """
 
+    state: UCB1State | ThompsonState
     examples = ({"n_arms": 5}, {"n_arms": 8, "algorithm": "thompson"})
 
     def __init__(self, n_arms: int, *, algorithm: str = "ucb1", seed: int | None = None) -> None:
@@ -134,7 +124,7 @@ class Sparring(DuelingPolicy):
         self.algorithm = algorithm
         shape = (2, self.n_arms)
         if algorithm == "thompson":
-            self.state: Any = ThompsonState(rng=new_stream(seed), rates=no_rates(*shape))
+            self.state = ThompsonState(rng=new_stream(seed), rates=no_rates(*shape))
         else:
             self.state = UCB1State(
                 rng=new_stream(seed),
@@ -149,7 +139,7 @@ class Sparring(DuelingPolicy):
     @property
     def best(self) -> int:
         """The arm shown most often, of several the one that has won the largest share of its duels."""
-        if self.algorithm == "thompson":
+        if isinstance(self.state, ThompsonState):
             wins, losses = self.state.rates.wins.sum(axis=0), self.state.rates.losses.sum(axis=0)
         else:
             wins = self.state.wins.sum(axis=0)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
+from rankloop.checks import check_number, is_finite, is_index, is_whole
+from rankloop.kernels.arrays import Array, Bytes, Clicks, Floats, Ints, Stream
 from rankloop.policies.base import choose_once, learn_once
-from rankloop.policies.checks import is_finite, is_index, is_number
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.features.catalogue import (
     Catalogue,
@@ -25,31 +26,29 @@ from rankloop.policies.features.catalogue import (
 )
 from rankloop.policies.features.explanation import Explanation, explain_list, names_of
 from rankloop.policies.features.greedy import new_desk
-from rankloop.policies.features.ridge import Floats, Ridge, new_ridge
+from rankloop.policies.features.ridge import Ridge, new_ridge
 from rankloop.policies.features.steps import DiverseState, FeatureState
 
 LARGEST = 1e9
-"""Of gamma, and of the ridge or what divides by it."""
+"""Largest gamma and largest ridge; the smallest ridge is 1 / LARGEST."""
 
 LONGEST = 1e6
-"""Of a feature, in units of the ridge's root: beyond that, sums of squares lose what tells items apart."""
+"""Largest absolute value of a feature, in units of sqrt(ridge): beyond it, rounding hides the differences of items."""
 
 MOST_TIMES_SMALLER = 8
-"""How much smaller than the catalogue candidates may be to be marked in it; a catalogue of so few is soon made."""
+"""For candidates that are at most one in so many items, a catalogue of their own is made: that is faster."""
 
 
-Feedback = (
-    tuple[Ranking, Sequence[int] | npt.NDArray[Any]] | tuple[Ranking, Sequence[int] | npt.NDArray[Any], int | None]
-)
+Feedback = tuple[Ranking, Sequence[int] | Array] | tuple[Ranking, Sequence[int] | Array, int | None]
 """A list with its clicks and, where only its first positions were seen, how many."""
 
 
 class Kept(NamedTuple):
     """What a policy has learned, and which items may be shown."""
 
-    rng: npt.NDArray[np.uint64]
+    rng: Stream
     model: Ridge
-    eligible: npt.NDArray[np.uint8]
+    eligible: Bytes
 
 
 class FeaturePolicy(ClickPolicy):
@@ -84,13 +83,16 @@ class FeaturePolicy(ClickPolicy):
     """Whose model this is, where there are several over one catalogue."""
 
     def __init__(
-        self, relevance: Any, topics: Any, n_positions: int, gamma: float, ridge: float, seed: int | None
+        self,
+        relevance: ArrayLike | None,
+        topics: ArrayLike | None,
+        n_positions: int,
+        gamma: float,
+        ridge: float,
+        seed: int | None,
     ) -> None:
-        if not is_number(gamma) or not 0 <= gamma <= LARGEST:
-            raise ValueError(f"gamma must be a number from 0 to {LARGEST:g}, not {gamma!r}")
-        if not is_number(ridge) or not 1 / LARGEST <= ridge <= LARGEST:
-            raise ValueError(f"ridge must be a number from {1 / LARGEST:g} to {LARGEST:g}, not {ridge!r}")
-        self.gamma, self.ridge = float(gamma), float(ridge)
+        self.gamma = check_number("gamma", gamma, 0, LARGEST)
+        self.ridge = check_number("ridge", ridge, 1 / LARGEST, LARGEST)
         self._widths: tuple[int, int] | None = None
         self._features = self._check_new(relevance, topics)
         self._widths = n_columns(relevance), n_columns(topics)
@@ -98,9 +100,7 @@ class FeaturePolicy(ClickPolicy):
         model = new_ridge(self._n_topics + self._n_relevance, self.ridge)
         self.state = self._state_with(new_catalogue(*self._features), self._rng, model)
 
-    def _state_with(
-        self, catalogue: Catalogue, rng: npt.NDArray[np.uint64], model: Ridge
-    ) -> FeatureState | DiverseState:
+    def _state_with(self, catalogue: Catalogue, rng: Stream, model: Ridge) -> FeatureState | DiverseState:
         n_items = len(catalogue.eligible)
         squares = (catalogue.relevance**2).sum(axis=1)
         np.add.at(squares, catalogue.topic_items, catalogue.topic_coverage**2)
@@ -120,7 +120,7 @@ class FeaturePolicy(ClickPolicy):
 
     # -- ranking and learning ------------------------------------------------------------------------------------
 
-    def _rank(self, candidates: Iterable[int] | None, relevance: Any, topics: Any) -> Ranking:
+    def _rank(self, candidates: Iterable[int] | None, relevance: ArrayLike | None, topics: ArrayLike | None) -> Ranking:
         if candidates is None and relevance is None and topics is None:
             return ClickPolicy.rank(self)
         eligible = self.state.catalogue.eligible
@@ -143,7 +143,7 @@ class FeaturePolicy(ClickPolicy):
     def _choose_from(
         self,
         state: FeatureState | DiverseState,
-        names: npt.NDArray[np.int64],
+        names: Ints,
         features: tuple[Floats, Floats],
         n_shown: int,
     ) -> Ranking:
@@ -158,7 +158,7 @@ class FeaturePolicy(ClickPolicy):
         """How many items the next list has: fewer than `n_positions` where the catalogue has fewer."""
         return self._shown_of(int(self.state.catalogue.eligible.sum()))
 
-    def update(self, ranking: Ranking, clicks: Sequence[int] | npt.NDArray[Any], *, seen: int | None = None) -> None:
+    def update(self, ranking: Ranking, clicks: Sequence[int] | Array, *, seen: int | None = None) -> None:
         """Learn from the clicks on a list of this policy: 1 or 0 for each position, the first `seen` of them seen."""
         self.learn(*self.check_update(ranking, clicks, seen))
 
@@ -171,13 +171,13 @@ class FeaturePolicy(ClickPolicy):
             self.learn(*checked)
 
     def check_update(
-        self, ranking: Ranking, clicks: Sequence[int] | npt.NDArray[Any], seen: int | None = None
-    ) -> tuple[npt.NDArray[np.int64], Floats, npt.NDArray[np.uint8]]:
+        self, ranking: Ranking, clicks: Sequence[int] | Array, seen: int | None = None
+    ) -> tuple[Ints, Floats, Clicks]:
         """What `learn` needs, or why it cannot be learned from."""
         items = self._check_ranking(ranking)
         return items, np.array(ranking.notes, np.float64), self._check_clicks(clicks, len(items), seen)
 
-    def learn(self, items: npt.NDArray[np.int64], notes: Floats, clicks: npt.NDArray[np.uint8]) -> None:
+    def learn(self, items: Ints, notes: Floats, clicks: Clicks) -> None:
         """Learn from what was checked: the clicks are those on the positions that were seen."""
         if not len(clicks):
             return
@@ -187,7 +187,7 @@ class FeaturePolicy(ClickPolicy):
             items = np.arange(len(items))
         learn_once(state, items, np.zeros(0), clicks)
 
-    def _rows(self, items: npt.NDArray[np.int64], notes: Floats) -> tuple[Floats, Floats]:
+    def _rows(self, items: Ints, notes: Floats) -> tuple[Floats, Floats]:
         """The features of the items of a list, those of strangers among them from the notes that came along."""
         brought = items < 0
         rows = np.zeros((len(items), self._n_relevance + self._n_topics))
@@ -206,7 +206,7 @@ class FeaturePolicy(ClickPolicy):
         ranking: Sequence[int] | None = None,
         *,
         titles: Sequence[str] | None = None,
-        topics: Any = None,
+        topics: ArrayLike | None = None,
         topic_names: Sequence[str] | None = None,
     ) -> Explanation:
         """Why a list attracts, as far as the policy knows: as text if printed, and as a picture.
@@ -216,11 +216,11 @@ class FeaturePolicy(ClickPolicy):
         ranking
             A list of this policy, or any items of the catalogue; the best list if not given.
         titles
-            What to call each item of the catalogue.
+            Name of each item of the catalogue.
         topics
-            How much of each topic each item covers, for a policy that was not told or was told something else.
+            Coverage of each topic by each item, for a policy that has no topics or should be explained by others.
         topic_names
-            What to call the topics.
+            Names of the topics.
         """
         shown = self.best if ranking is None else ranking
         brings = shown.notes if isinstance(shown, Ranking) else ()
@@ -252,7 +252,7 @@ class FeaturePolicy(ClickPolicy):
 
     # -- the catalogue -------------------------------------------------------------------------------------------
 
-    def _add(self, relevance: Any, topics: Any) -> list[int]:
+    def _add(self, relevance: ArrayLike | None, topics: ArrayLike | None) -> list[int]:
         self._check_own_catalogue()
         given = self._check_given(relevance, topics)
         if not len(given[0]):
@@ -359,15 +359,14 @@ class FeaturePolicy(ClickPolicy):
     def _n_topics(self) -> int:
         return int(self._features[1].shape[1])
 
-    def _check_new(self, relevance: Any, topics: Any) -> tuple[Floats, Floats]:
+    def _check_new(self, relevance: ArrayLike | None, topics: ArrayLike | None) -> tuple[Floats, Floats]:
         """The features of a new catalogue; of those that the policy does not take, no columns."""
         for name, given in zip(self._names, (relevance, topics), strict=True):
-            sized = hasattr(given, "__len__") and getattr(given, "ndim", 1) > 0
-            if name is not None and sized and len(given) == 0:
+            if name is not None and isinstance(given, Sized) and getattr(given, "ndim", 1) > 0 and len(given) == 0:
                 raise ValueError(f"{name} has no rows: there must be at least one item")
         return self._check_rows(relevance, topics)
 
-    def _check_given(self, relevance: Any, topics: Any) -> tuple[Floats, Floats]:
+    def _check_given(self, relevance: ArrayLike | None, topics: ArrayLike | None) -> tuple[Floats, Floats]:
         """The features of items that are added or given with a call."""
         for name, given in zip(self._names, (relevance, topics), strict=True):
             if name is None and given is not None:
@@ -382,7 +381,7 @@ class FeaturePolicy(ClickPolicy):
     def _takes(self) -> str:
         return " and ".join(name for name in self._names if name)
 
-    def _check_rows(self, relevance: Any, topics: Any) -> tuple[Floats, Floats]:
+    def _check_rows(self, relevance: ArrayLike | None, topics: ArrayLike | None) -> tuple[Floats, Floats]:
         z_name, x_name = self._names
         z_width, x_width = self._widths or (None, None)
         z = None if z_name is None else check_features(z_name, relevance, z_width)
@@ -418,7 +417,7 @@ class FeaturePolicy(ClickPolicy):
             raise ValueError("there are no candidates to choose from: give at least one")
         return min(self.n_positions, n_candidates)
 
-    def _check_ranking(self, ranking: Ranking) -> npt.NDArray[np.int64]:
+    def _check_ranking(self, ranking: Ranking) -> Ints:
         notes = getattr(ranking, "notes", ())
         if not notes:
             return super()._check_ranking(ranking)
@@ -427,8 +426,7 @@ class FeaturePolicy(ClickPolicy):
             raise ValueError(f"{ranking!r} is not a list of this policy: feedback belongs to the policy that chose it")
         if not all(map(is_finite, notes)):
             raise self._wrong_notes(ranking)
-        whole = [item for item in ranking if isinstance(item, int | np.integer) and not isinstance(item, bool)]
-        brought = [item for item in whole if -(2**63) <= item < 0]
+        brought = [item for item in ranking if is_whole(item) and -(2**63) <= item < 0]
         width = self._n_relevance + self._n_topics
         if len(notes) != len(brought) * width or not brought:
             raise self._wrong_notes(ranking)

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-from rankloop.policies.checks import is_index
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from rankloop.checks import is_index
+from rankloop.kernels.arrays import Bytes, Floats, Ints
 
 SLACK = 1e-9
 """How far a topic may lie outside its bounds by rounding."""
@@ -37,12 +35,12 @@ class Catalogue(NamedTuple):
     """The length of the item's other features."""
     table: Floats
     """The coverage as a table, one row a topic, where items cover many topics each; else empty."""
-    eligible: npt.NDArray[np.uint8]
+    eligible: Bytes
     """Whether an item may be shown: those removed keep their features, since clicks on them may still come."""
 
 
-def new_catalogue(relevance: Floats, topics: Floats, eligible: npt.NDArray[np.uint8] | None = None) -> Catalogue:
-    """A catalogue of items with these features, one row an item."""
+def new_catalogue(relevance: Floats, topics: Floats, eligible: Bytes | None = None) -> Catalogue:
+    """A catalogue of items with these features, one row for each item."""
     items, covered = np.nonzero(topics)
     by_topic, topic_items = np.nonzero(topics.T)
     n_items, n_topics = topics.shape
@@ -63,7 +61,7 @@ def new_catalogue(relevance: Floats, topics: Floats, eligible: npt.NDArray[np.ui
     )
 
 
-def n_columns(table: Any) -> int:
+def n_columns(table: ArrayLike | None) -> int:
     """How many features a table has; none, if it is not given."""
     return 0 if table is None else int(np.shape(table)[1])
 
@@ -76,13 +74,13 @@ def stack(above: Sequence[Floats], below: Sequence[Floats]) -> tuple[Floats, Flo
 
 
 def check_features(name: str, given: Any, width: int | None = None) -> Floats:
-    """A read-only copy of features, one row an item; `width` is how many each must have."""
+    """A read-only copy of features, one row for each item; `width` is how many each must have."""
     try:
         values = np.array(given, np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must be a table of numbers, one row an item, not {given!r}") from None
+        raise ValueError(f"{name} must be a table of numbers, one row for each item, not {given!r}") from None
     if values.ndim != 2 or values.shape[1] == 0:
-        raise ValueError(f"{name} must be a table of numbers, one row an item, not of shape {values.shape}")
+        raise ValueError(f"{name} must be a table of numbers, one row for each item, not of shape {values.shape}")
     if width is not None and values.shape[1] != width:
         raise ValueError(f"{name} must have {width} columns, not {values.shape[1]}")
     wrong = np.argwhere(~np.isfinite(values))

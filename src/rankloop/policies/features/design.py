@@ -9,11 +9,11 @@ determinant of M (Kiefer and Wolfowitz).
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from rankloop.kernels import compiled
+from rankloop.kernels import allocating, compiled
+from rankloop.kernels.arrays import Floats, Ints
 from rankloop.policies.features.ridge import decompose
 
 EXCESS = 0.01
@@ -26,8 +26,8 @@ DEPENDENT = 1e-9
 """A row whose distance from the span of others is this part of the longest row is taken to lie in it."""
 
 
-@compiled
-def g_optimal(rows: Any, weights: Any) -> Any:
+@allocating
+def g_optimal(rows: Floats, weights: Floats) -> tuple[int, float]:
     """Write a nearly G-optimal design into the weights; returns the dimension of the span and the largest leverage.
 
     Frank-Wolfe steps towards the row of the largest leverage or away from that of the least, whichever is further from
@@ -92,8 +92,8 @@ def g_optimal(rows: Any, weights: Any) -> Any:
     return rank, leverage[most]
 
 
-@compiled
-def least_squares(rows: Any, seen: Any, clicked: Any, rank: int, theta: Any) -> None:
+@allocating
+def least_squares(rows: Floats, seen: Floats, clicked: Floats, rank: int, theta: Floats) -> None:
     """The shortest theta that fits best: rows i were seen and clicked so often, and span so many dimensions."""
     basis = np.zeros((rank, rows.shape[1]))
     table = np.zeros((len(rows), rank))
@@ -122,7 +122,7 @@ def least_squares(rows: Any, seen: Any, clicked: Any, rank: int, theta: Any) -> 
 
 
 @compiled
-def span(rows: Any, limit: int, basis: Any, table: Any, pivots: Any) -> int:
+def span(rows: Floats, limit: int, basis: Floats, table: Floats, pivots: Ints) -> int:
     """An orthonormal basis of at most `limit` vectors, and the rows in its terms; returns how many vectors there are.
 
     Each vector is what is left of the row that lies furthest from the span of those before, and that row is its pivot.
@@ -168,8 +168,8 @@ def span(rows: Any, limit: int, basis: Any, table: Any, pivots: Any) -> int:
     return limit
 
 
-@compiled
-def _express_in_pivots(table: Any, pivots: Any, rank: int) -> None:
+@allocating
+def _express_in_pivots(table: Floats, pivots: Ints, rank: int) -> None:
     """Rows as sums of pivots, which become unit vectors: leverages stay as they are, and rounding errors small."""
     lower = np.zeros((rank, rank))
     for j in range(rank):

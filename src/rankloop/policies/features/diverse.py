@@ -10,15 +10,14 @@ whose bound reaches the best score found so far are looked at.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rankloop.kernels import below, inlined
-from rankloop.policies.features.greedy import any_left, pick, reach
-
-Floats = npt.NDArray[np.float64]
+from rankloop.kernels.arrays import Floats, Items, Stream
+from rankloop.policies.features.catalogue import Catalogue
+from rankloop.policies.features.greedy import Desk, any_left, pick, reach
 
 
 class Room(NamedTuple):
@@ -43,14 +42,14 @@ def new_room(features: Floats, variance: float) -> Room:
 
 @inlined
 def fill_diversely(
-    rng: Any,
-    items: Any,
-    catalogue: Any,
-    covariance: Any,
-    widths: Any,
-    desk: Any,
+    rng: Stream,
+    items: Items,
+    catalogue: Catalogue,
+    covariance: Floats,
+    widths: Floats,
+    desk: Desk,
     bonus: float,
-    room: Any,
+    room: Room,
     diversity: float,
     variance: float,
 ) -> None:
@@ -90,7 +89,7 @@ def fill_diversely(
 
 
 @inlined
-def _bound_all(catalogue: Any, widths: Any, desk: Any, bonus: float, alone: Any, diversity: float) -> None:
+def _bound_all(catalogue: Catalogue, widths: Floats, desk: Desk, bonus: float, alone: Floats, diversity: float) -> None:
     """Values and bounds at the first position."""
     value, upper = desk.value, desk.upper
     for a in range(len(value)):
@@ -105,12 +104,12 @@ def _bound_all(catalogue: Any, widths: Any, desk: Any, bonus: float, alone: Any,
 @inlined
 def _score(
     a: int,
-    relevance: Any,
-    covariance: Any,
-    widths: Any,
-    desk: Any,
+    relevance: Floats,
+    covariance: Floats,
+    widths: Floats,
+    desk: Desk,
     bonus: float,
-    inverse: Any,
+    inverse: Floats,
     diversity: float,
     variance: float,
 ) -> float:
@@ -124,7 +123,7 @@ def _score(
 
 
 @inlined
-def _square(relevance: Any, a: int, matrix: Any) -> float:
+def _square(relevance: Floats, a: int, matrix: Floats) -> float:
     """x' M x of the features x of an item and a symmetric matrix."""
     square = 0.0
     for i in range(len(matrix)):
@@ -136,7 +135,7 @@ def _square(relevance: Any, a: int, matrix: Any) -> float:
 
 
 @inlined
-def _include(relevance: Any, a: int, inverse: Any, along: Any, variance: float) -> None:
+def _include(relevance: Floats, a: int, inverse: Floats, along: Floats, variance: float) -> None:
     """Bring the inverse up to date with one more item."""
     divisor = variance
     for i in range(len(inverse)):

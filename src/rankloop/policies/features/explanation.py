@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.extras import PLOTS, extra
+from rankloop.kernels.arrays import Floats, Ints
 from rankloop.policies.features.catalogue import check_one_each
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Floats = npt.NDArray[np.float64]
 
 LONGEST_TITLE = 42
 
@@ -74,7 +74,7 @@ class Explanation:
         return plot_coverage({title: self})
 
 
-def names_of(items: npt.NDArray[np.int64], titles: Sequence[str] | None, n_items: int) -> list[str]:
+def names_of(items: Ints, titles: Sequence[str] | None, n_items: int) -> list[str]:
     """What to call the items of a list, those from outside the catalogue among them, which are below 0."""
     known = None if titles is None else check_one_each("titles", titles, n_items)
     own = [f"item {item}" if known is None else str(known[item]) for item in np.maximum(items, 0)]
@@ -82,7 +82,7 @@ def names_of(items: npt.NDArray[np.int64], titles: Sequence[str] | None, n_items
 
 
 def explain_list(
-    numbers: npt.NDArray[np.int64],
+    numbers: Ints,
     titles: Sequence[str],
     features: tuple[Floats, Floats],
     weights: Floats,
@@ -125,7 +125,8 @@ def plot_coverage(explanations: Mapping[str, Explanation], *, ink: str = "#33333
 
     Topics are ordered by how much of them all lists cover together; what each position adds is marked by a dot.
     """
-    from matplotlib.figure import Figure
+    with extra("plots", PLOTS):
+        from matplotlib.figure import Figure
 
     lists = list(explanations.values())
     if not lists or not all(each.items for each in lists):

@@ -15,14 +15,13 @@ score exceeds the best score found so far:
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rankloop.kernels import below, compiled, inlined
-
-Floats = npt.NDArray[np.float64]
+from rankloop.kernels.arrays import Floats, Ints, Items, Stream
+from rankloop.policies.features.catalogue import Catalogue
 
 ROUNDING = 1e-9
 """What rounding may take from a bound, and more."""
@@ -48,7 +47,7 @@ class Desk(NamedTuple):
     """z' C z of the items looked at for this list."""
     cross: Floats
     """The entry of C z for each topic of those items."""
-    stamp: npt.NDArray[np.int64]
+    stamp: Ints
     remaining: Floats
     """The part of each topic that the list does not cover yet."""
     whole: Floats
@@ -56,8 +55,8 @@ class Desk(NamedTuple):
     weights: Floats
     phi: Floats
     along: Floats
-    last: npt.NDArray[np.int64]
-    batch: npt.NDArray[np.int64]
+    last: Ints
+    batch: Ints
     """Items that are looked at together; what follows has a column for each of them."""
     features: Floats
     squares: Floats
@@ -90,7 +89,14 @@ def new_desk(n_items: int, n_covered: int, n_topics: int, n_features: int, n_pos
 
 @inlined
 def fill_greedily(
-    rng: Any, items: Any, catalogue: Any, covariance: Any, widths: Any, desk: Any, bonus: float, literal: bool
+    rng: Stream,
+    items: Items,
+    catalogue: Catalogue,
+    covariance: Floats,
+    widths: Floats,
+    desk: Desk,
+    bonus: float,
+    literal: bool,
 ) -> None:
     """Write the list into `items`.
 
@@ -161,7 +167,7 @@ def reach(best: float) -> float:
 
 
 @compiled
-def any_left(upper: Any) -> int:
+def any_left(upper: Floats) -> int:
     """An item that may be shown, where no score is a number to compare."""
     a = 0
     while upper[a] == -np.inf:
@@ -170,7 +176,7 @@ def any_left(upper: Any) -> int:
 
 
 @compiled
-def pick(skip: int, best: float, upper: Any) -> int:
+def pick(skip: int, best: float, upper: Floats) -> int:
     """One of the items that have the best score: bounds were replaced by scores where they reached it."""
     for a in range(len(upper)):
         if upper[a] == best:
@@ -181,7 +187,7 @@ def pick(skip: int, best: float, upper: Any) -> int:
 
 
 @inlined
-def _bound_all(catalogue: Any, widths: Any, desk: Any, bonus: float) -> None:
+def _bound_all(catalogue: Catalogue, widths: Floats, desk: Desk, bonus: float) -> None:
     """Values and bounds at the first position."""
     value, upper = desk.value, desk.upper
     n_topics = len(desk.remaining)
@@ -204,7 +210,7 @@ def _bound_all(catalogue: Any, widths: Any, desk: Any, bonus: float) -> None:
 
 
 @inlined
-def _cover(topic: int, lost: float, catalogue: Any, covariance: Any, desk: Any, bonus: float) -> None:
+def _cover(topic: int, lost: float, catalogue: Catalogue, covariance: Floats, desk: Desk, bonus: float) -> None:
     """Cover a part of a topic: bring values and bounds of its items up to date."""
     less = -lost * desk.weights[topic]
     more = abs(lost) * bonus * math.sqrt(max(covariance[topic, topic], 0.0))
@@ -220,7 +226,7 @@ def _cover(topic: int, lost: float, catalogue: Any, covariance: Any, desk: Any, 
 
 
 @inlined
-def _add(catalogue: Any, topic: int, to: Any, by_value: float, by_size: float) -> None:
+def _add(catalogue: Catalogue, topic: int, to: Floats, by_value: float, by_size: float) -> None:
     """Add multiples of the coverage of a topic, and of its size, to a number of each item."""
     if len(catalogue.table):
         for a in range(len(to)):
@@ -233,7 +239,7 @@ def _add(catalogue: Any, topic: int, to: Any, by_value: float, by_size: float) -
 
 
 @inlined
-def _cover_closely(topic: int, lost: float, catalogue: Any, covariance: Any, desk: Any, bonus: float) -> None:
+def _cover_closely(topic: int, lost: float, catalogue: Catalogue, covariance: Floats, desk: Desk, bonus: float) -> None:
     """Bring values and bounds up to date, the bounds by the square of the width: see the top of this file."""
     value, width, upper = desk.value, desk.width, desk.upper
     others = 0.0
@@ -258,7 +264,9 @@ def _cover_closely(topic: int, lost: float, catalogue: Any, covariance: Any, des
 
 
 @inlined
-def _score(n: int, catalogue: Any, covariance: Any, widths: Any, desk: Any, bonus: float, first: bool) -> None:
+def _score(
+    n: int, catalogue: Catalogue, covariance: Floats, widths: Floats, desk: Desk, bonus: float, first: bool
+) -> None:
     """Write the scores of the first `n` items of the batch."""
     batch, scores = desk.batch, desk.scores
     for b in range(n):
@@ -280,7 +288,7 @@ def _score(n: int, catalogue: Any, covariance: Any, widths: Any, desk: Any, bonu
 
 
 @inlined
-def _add_topics(n: int, catalogue: Any, desk: Any) -> None:
+def _add_topics(n: int, catalogue: Catalogue, desk: Desk) -> None:
     """Write the features of a batch of items that cover many topics each, and add the value of the topics."""
     batch, features = desk.batch, desk.features
     n_topics = len(desk.remaining)
@@ -295,7 +303,7 @@ def _add_topics(n: int, catalogue: Any, desk: Any) -> None:
 
 
 @inlined
-def _square_in_parts(n: int, catalogue: Any, covariance: Any, widths: Any, desk: Any) -> None:
+def _square_in_parts(n: int, catalogue: Catalogue, covariance: Floats, widths: Floats, desk: Desk) -> None:
     """phi' C phi of a batch of items that cover few topics each: z' C z and C z are worked out once a list."""
     batch, features, squares, cross = desk.batch, desk.features, desk.squares, desk.cross
     remaining, stamp = desk.remaining, desk.stamp
@@ -329,7 +337,7 @@ def _square_in_parts(n: int, catalogue: Any, covariance: Any, widths: Any, desk:
 
 
 @inlined
-def _with_topics(a: int, remaining: Any, catalogue: Any, covariance: Any, desk: Any) -> float:
+def _with_topics(a: int, remaining: Floats, catalogue: Catalogue, covariance: Floats, desk: Desk) -> float:
     """phi' C phi of an item that was looked at, as far as the topics remain."""
     topics, coverage, gains = catalogue.topics, catalogue.coverage, desk.phi
     begin, end = catalogue.starts[a], catalogue.starts[a + 1]
@@ -346,7 +354,7 @@ def _with_topics(a: int, remaining: Any, catalogue: Any, covariance: Any, desk: 
 
 
 @inlined
-def _square(n: int, first: int, desk: Any, covariance: Any) -> None:
+def _square(n: int, first: int, desk: Desk, covariance: Floats) -> None:
     """x' C x of the first `n` columns of `features`, from the row `first` on."""
     features, squares, inner = desk.features, desk.squares, desk.inner
     for b in range(n):

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-from rankloop.kernels import below, choose, compiled, entry, learn, settled, step
+from rankloop.checks import check_between, check_whole
+from rankloop.kernels import allocating, below, choose, compiled, entry, learn, step
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import shuffled
-from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.features.catalogue import check_features
 from rankloop.policies.features.design import g_optimal, least_squares
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 END, STAMP, PHASE, N_TRIED, RANK, MISSING = range(6)
 QUOTA, SEEN, CLICKED = range(3)
@@ -27,7 +25,7 @@ LAST_PHASE = 20
 
 
 class RecurRankState(NamedTuple):
-    rng: npt.NDArray[np.uint64]
+    rng: Stream
     features: Floats
     members: Ints
     tried: Ints
@@ -46,7 +44,7 @@ class RecurRankState(NamedTuple):
 
 
 @step(choose, RecurRankState, counted=False)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: RecurRankState, items: Items, notes: Notes) -> None:
     part, members, tried, tally = state.part, state.members, state.tried, state.tally
     n = len(items)
     for k in range(n):
@@ -69,7 +67,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 
 @step(learn, RecurRankState)
-def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+def _learn(state: RecurRankState, items: Items, notes: Notes, clicks: Clicks) -> None:
     part, tally = state.part, state.tally
     finished = False
     for k in range(len(clicks)):
@@ -85,7 +83,9 @@ def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
 
 
 @compiled
-def _end_phases(features: Any, members: Any, tried: Any, part: Any, tally: Any, counts: Any, log_parts: float) -> None:
+def _end_phases(
+    features: Floats, members: Ints, tried: Ints, part: Ints, tally: Ints, counts: Ints, log_parts: float
+) -> None:
     """Order the items of parts that have been observed enough, split them where gaps are wide, and look closer."""
     n = len(part)
     for first in range(n):
@@ -107,10 +107,10 @@ def _end_phases(features: Any, members: Any, tried: Any, part: Any, tally: Any, 
                 start = k
 
 
-@compiled
+@allocating
 def _estimate(
-    features: Any, members: Any, tried: Any, tally: Any, first: int, end: int, n_tried: int, rank: int
-) -> Any:
+    features: Floats, members: Ints, tried: Ints, tally: Ints, first: int, end: int, n_tried: int, rank: int
+) -> Floats:
     """What each item of a part is estimated to attract, given that users look at its first position."""
     width = features.shape[1]
     rows = np.zeros((n_tried, width))
@@ -131,8 +131,8 @@ def _estimate(
     return attraction
 
 
-@compiled
-def _sort(members: Any, attraction: Any, first: int, end: int) -> None:
+@allocating
+def _sort(members: Ints, attraction: Floats, first: int, end: int) -> None:
     """Put the items of a part in order, best first; equals stay as they were. Runs of doubling size are merged."""
     merged = members.copy()
     size = 1
@@ -152,14 +152,14 @@ def _sort(members: Any, attraction: Any, first: int, end: int) -> None:
         size *= 2
 
 
-@compiled
+@allocating
 def _start_phase(
-    features: Any,
-    members: Any,
-    tried: Any,
-    part: Any,
-    tally: Any,
-    counts: Any,
+    features: Floats,
+    members: Ints,
+    tried: Ints,
+    part: Ints,
+    tally: Ints,
+    counts: Ints,
     log_parts: float,
     first: int,
     end: int,
@@ -200,7 +200,7 @@ def _start_phase(
 
 
 @entry
-def _begin(state: Any) -> None:
+def _begin(state: RecurRankState) -> None:
     _start_phase(
         state.features,
         state.members,
@@ -213,11 +213,6 @@ def _begin(state: Any) -> None:
         len(state.members),
         1,
     )
-
-
-@step(settled, RecurRankState)
-def _settled(state: Any) -> Any:
-    return state.counts[N_OPEN] == 0
 
 
 def _scaled(features: Floats) -> Floats:
@@ -244,15 +239,15 @@ class RecurRank(ClickPolicy):
     Parameters
     ----------
     features
-        Of the items, one row each. They need not be independent, nor of any length or scale.
+        Features of the items, one row for each item. They need not be independent, nor of any length or scale.
     n_positions
-        How many items are shown.
+        Number of items shown.
     horizon
-        How many lists will be shown, which sets delta.
+        Number of lists that will be shown, from which delta is computed.
     delta
-        The probability that any of the estimates ever is too far off: 1 / sqrt(horizon) where it is not given.
+        Probability that any estimate is ever too far off; 1 / sqrt(horizon) if not given.
     seed
-        Of the policy's own random numbers: the order in which items start, and in which they are tried.
+        Seed of the policy's random numbers: the order in which items start, and in which they are tried.
 
     Examples
     --------
@@ -265,19 +260,20 @@ class RecurRank(ClickPolicy):
 
     Notes
     -----
-    What follows was settled here. The design's largest leverage g is at most 1 % above its bound, the dimension of what
-    the features of a part's items span; both are worked out for each part, and the item of weight w is tried
-    `ceil(g w 4^l / 2 log(n / delta_l))` times where the part has n. With `delta_l = delta / (2 K l (l + 1))`,
+    The paper leaves the following open. The design's largest leverage g is at most 1 % above its bound, the dimension
+    of the span of the features of a part's items. Both are computed for each part, and the item of weight w is tried
+    `ceil(g w 4^l / 2 log(n / delta_l))` times in a part of n items. With `delta_l = delta / (2 K l (l + 1))`,
     Hoeffding's inequality holds on both sides, for K parts and all phases, with probability 1 - delta. Trials come in
-    random order, so that those of one part fall on all states of another alike. Items of equal estimates stay in the
-    order they were in, which is random at first. A part whose items all have the same features, or ones
-    whose squares vanish next to those of others, has nothing to learn and is left as it is.
+    random order, so that those of one part meet every state of another part equally. Items of equal estimates keep
+    their order, which is random at first. A part whose items all have the same features, or features whose squares
+    vanish next to those of others, has nothing to learn and is left as it is.
 
     References
     ----------
     S. Li, T. Lattimore, C. Szepesvári. Online Learning to Rank with Features. ICML 2019.
     """
 
+    state: RecurRankState
     examples = (
         {"features": np.eye(5), "n_positions": 2, "horizon": 5000},
         {"features": np.eye(7)[:, :1] - [[0.0, 1.0, 2.0]], "n_positions": 3, "horizon": 5000, "delta": 0.2},
@@ -286,7 +282,7 @@ class RecurRank(ClickPolicy):
 
     def __init__(
         self,
-        features: Any,
+        features: ArrayLike,
         n_positions: int,
         *,
         horizon: int,
@@ -311,9 +307,9 @@ class RecurRank(ClickPolicy):
         _begin(self.state)
 
     @property
-    def kept(self) -> Any:
+    def kept(self) -> RecurRankState:
         """What is saved: all but the features, which are a parameter."""
-        return self.state._replace(features=None)
+        return self.state._replace(features=None)  # type: ignore[arg-type]  # nothing to save
 
     def _check_ranking(self, ranking: Ranking) -> Ints:
         items = super()._check_ranking(ranking)
@@ -335,6 +331,11 @@ class RecurRank(ClickPolicy):
             parts.append(self.state.members[first:end].tolist())
             first = end
         return parts
+
+    @property
+    def settled(self) -> bool:
+        """Whether every later list is known to be the next one: no part has anything left to try."""
+        return bool(self.state.counts[N_OPEN] == 0)
 
     @property
     def best(self) -> list[int]:

@@ -7,14 +7,12 @@ and the weights, inverse times `sum click phi`. The thesis' block form (H, B, M)
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rankloop.kernels import compiled, inlined, normal
-
-Floats = npt.NDArray[np.float64]
+from rankloop.kernels.arrays import Floats, Ints, Stream
 
 SINCE_REFACTORED, FACTORED, N_COUNTERS = range(3)
 
@@ -37,7 +35,7 @@ class Ridge(NamedTuple):
     weights: Floats
     factor: Floats
     """A lower triangle whose square is the precision, where FACTORED says that it is up to date."""
-    counters: npt.NDArray[np.int64]
+    counters: Ints
 
 
 def new_ridge(n_features: int, ridge: float) -> Ridge:
@@ -53,7 +51,7 @@ def new_ridge(n_features: int, ridge: float) -> Ridge:
 
 
 @inlined
-def observe(model: Any, phi: Any, along: Any, click: float) -> None:
+def observe(model: Ridge, phi: Floats, along: Floats, click: float) -> None:
     """Learn from one item: a rank-one update of the precision and of its inverse; `along` is room for a vector.
 
     Loops add multiples of rows, element by element: the compiler may take several at a time without changing the
@@ -82,7 +80,7 @@ def observe(model: Any, phi: Any, along: Any, click: float) -> None:
 
 
 @inlined
-def estimate(model: Any) -> None:
+def estimate(model: Ridge) -> None:
     """Bring the weights up to date with what was observed."""
     if model.counters[SINCE_REFACTORED] >= REFACTOR_AFTER:
         refactor(model.precision, model.factor, model.covariance, model.counters)
@@ -95,7 +93,7 @@ def estimate(model: Any) -> None:
 
 
 @compiled
-def refactor(precision: Any, factor: Any, covariance: Any, counters: Any) -> None:
+def refactor(precision: Floats, factor: Floats, covariance: Floats, counters: Ints) -> None:
     """Compute the inverse of the precision from scratch."""
     decompose(precision, factor)
     n = len(precision)
@@ -121,7 +119,7 @@ def refactor(precision: Any, factor: Any, covariance: Any, counters: Any) -> Non
 
 
 @compiled
-def decompose(precision: Any, factor: Any) -> None:
+def decompose(precision: Floats, factor: Floats) -> None:
     """Cholesky's decomposition: the lower triangle whose square is the precision."""
     for i in range(len(precision)):
         for j in range(i + 1):
@@ -135,7 +133,7 @@ def decompose(precision: Any, factor: Any) -> None:
 
 
 @compiled
-def draw_weights(rng: Any, model: Any, spread: float, weights: Any) -> None:
+def draw_weights(rng: Stream, model: Ridge, spread: float, weights: Floats) -> None:
     """Weights drawn from a normal distribution around the estimate, with `spread`² times the inverse as covariance."""
     if model.counters[FACTORED] == 0:
         decompose(model.precision, model.factor)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.kernels.arrays import Array
 from rankloop.policies.base import Policy, own_stream, serialised
 from rankloop.policies.clicks.base import Ranking
 from rankloop.policies.features.base import FeaturePolicy, Feedback, check_feedback
@@ -85,7 +85,7 @@ class Segments(Mapping[str, FeaturePolicy]):
     def __repr__(self) -> str:
         return f"Segments({self._policy!r}, {len(self)} segments)"
 
-    def update(self, ranking: Ranking, clicks: Sequence[int] | npt.NDArray[Any], *, seen: int | None = None) -> None:
+    def update(self, ranking: Ranking, clicks: Sequence[int] | Array, *, seen: int | None = None) -> None:
         """Learn from the clicks on a list of one of the segments, of which the first `seen` positions were seen."""
         self.update_many([(ranking, clicks, seen)])
 
@@ -130,7 +130,7 @@ class Segments(Mapping[str, FeaturePolicy]):
         write_archive(path, "segments", *self._parts())
 
     @serialised
-    def _parts(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    def _parts(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """All there is to know of the segments: what JSON can hold, and arrays."""
         policy = self._policy
         arrays = {"rng": policy.state.rng.copy(), "eligible": policy.state.catalogue.eligible.copy()}
@@ -176,7 +176,7 @@ class Segments(Mapping[str, FeaturePolicy]):
         return policy
 
 
-def _put_together(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Segments:
+def _put_together(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Segments:
     """Segments of what they told about themselves."""
     name = header.get("class", "")
     kind = Policy.known.get(name)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from rankloop.kernels import choose, learn, settled, step
+from rankloop.kernels import choose, learn, step
+from rankloop.kernels.arrays import Clicks, Floats, Items, Notes, Stream
 from rankloop.policies.features.catalogue import Catalogue
 from rankloop.policies.features.diverse import Room, fill_diversely
 from rankloop.policies.features.greedy import Desk, covered_by, fill_greedily
-from rankloop.policies.features.ridge import Floats, Ridge, draw_weights, estimate, observe
+from rankloop.policies.features.ridge import Ridge, draw_weights, estimate, observe
 
 
 class FeatureState(NamedTuple):
-    rng: npt.NDArray[np.uint64]
+    rng: Stream
     model: Ridge
     widths: Floats
     catalogue: Catalogue
@@ -32,7 +30,7 @@ class FeatureState(NamedTuple):
 class DiverseState(NamedTuple):
     """A FeatureState whose lists are worth more the more their items differ."""
 
-    rng: npt.NDArray[np.uint64]
+    rng: Stream
     model: Ridge
     widths: Floats
     catalogue: Catalogue
@@ -48,7 +46,7 @@ class DiverseState(NamedTuple):
 
 
 @step(choose, FeatureState, counted=False)
-def _choose(state: Any, items: Any, notes: Any) -> None:
+def _choose(state: FeatureState, items: Items, notes: Notes) -> None:
     desk = state.desk
     bonus = state.gamma
     if state.sampled:
@@ -61,7 +59,7 @@ def _choose(state: Any, items: Any, notes: Any) -> None:
 
 
 @step(choose, DiverseState, counted=False)
-def _choose_diversely(state: Any, items: Any, notes: Any) -> None:
+def _choose_diversely(state: DiverseState, items: Items, notes: Notes) -> None:
     desk = state.desk
     for i in range(len(desk.weights)):
         desk.weights[i] = state.model.weights[i]
@@ -79,9 +77,7 @@ def _choose_diversely(state: Any, items: Any, notes: Any) -> None:
     )
 
 
-@step(learn, DiverseState, counted=False)
-@step(learn, FeatureState, counted=False)
-def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
+def _learn(state: FeatureState | DiverseState, items: Items, notes: Notes, clicks: Clicks) -> None:
     catalogue, desk = state.catalogue, state.desk
     phi, remaining = desk.phi, desk.remaining
     n_topics = len(remaining)
@@ -103,7 +99,5 @@ def _learn(state: Any, items: Any, notes: Any, clicks: Any) -> None:
     estimate(state.model)
 
 
-@step(settled, DiverseState, counted=False)
-@step(settled, FeatureState, counted=False)
-def _settled(state: Any) -> Any:
-    return False
+step(learn, FeatureState, counted=False)(_learn)
+step(learn, DiverseState, counted=False)(_learn)
