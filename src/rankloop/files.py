@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rankloop.checks import check_seed
 from rankloop.policies import Policy, Segments
 from rankloop.policies.base import load_policy
-from rankloop.policies.checks import check_seed
 from rankloop.simulation import Result
 from rankloop.storage import read_archive
 

@@ -42,6 +42,8 @@ def test_the_contract(tmp_path: Path) -> None:
         assert sorted(shown.items) == sorted(ITEMS)
         assert live.click(shown.id, "sku-2") == "accepted"
         assert live.finish(shown.id) == "accepted"
+        for i in range(2, 12):  # all of them, and the first, are in the holdout with probability 0.05 ** 11
+            live.rank("search", "laptop", ITEMS, user=f"u{i}")
         status = live.status("search")
         for name in ("keys", "impressions", "open", "learned", "clicks", "duplicates", "late", "unknown", "uplift"):
             assert name in status

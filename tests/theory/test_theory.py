@@ -452,13 +452,13 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("hybrid_gamma", {"norm": 1.5}, "norm must be more than 0 and at most 1, not be 1.5"),
     ("hybrid_eta", {"largest_attraction": 0}, "largest_attraction must be more than 0"),
     ("hybrid_bound", {"gamma": 1}, "gamma of at least 4.*, not 1"),
-    ("advise_rankers", {"traffic": 0}, "traffic must lie between 0 and inf, not be 0"),
-    ("advise_rankers", {"gap": "small"}, "gap must be numbers, not 'small'"),
+    ("advise_rankers", {"traffic": 0}, "traffic must be a positive number, not 0"),
+    ("advise_rankers", {"gap": "small"}, "gap must be more than 0 and at most 0.5, not be 'small'"),
     ("advise_reranking", {"gap": 0.6}, "gap must be more than 0 and at most 0.5, not be 0.6"),
     ("advise_reranking", {"wrong_pairs": 7}, "more than all 6 pairs of 4 items"),
     ("advise_drift", {"n_positions": 4}, "less than the 4 items, not 4"),
     ("advise_drift", {"changes": 91}, "at most the horizon 90, not 91"),
-    ("advise_diversity", {"looks": 3}, "from 1 to the 2 positions, not 3"),
+    ("advise_diversity", {"looks": 3}, "looks must be a number from 1 to 2, not 3"),
 ]
 
 

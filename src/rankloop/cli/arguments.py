@@ -4,50 +4,92 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable
+import math
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankloop.cli.errors import Refused, refusing, suggestion
+from rankloop.cli.errors import Refused, refusing
+from rankloop.wording import listed, nearest, suggestion
 
 if TYPE_CHECKING:
     from rankloop.environments import PreferenceMatrix
     from rankloop.policies import ClickPolicy, DuelingPolicy, Policy
+    from rankloop.policies.making import Maker
 
 CHAPTER_2 = ("MergeDTS", "MergeRUCB", "DTS", "RMED1", "SelfSparring", "REX3")
 """The policies that the thesis compares in its chapter on live evaluation."""
 
-INSTEAD_OF_HORIZON = ("delta", "gamma", "window")
-"""Parameters that policies otherwise set from the horizon."""
-
 FEATURES = {"relevance", "topics", "features"}
 """Parameters of policies that rank by features."""
+
+THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
+MOST_DIGITS = 100
+"""Of a whole number, a seed for example."""
 
 MOST_RANKERS = 5000
 """A matrix of more takes gigabytes in each run."""
 
 
-def whole(option: str, text: str, least: int) -> int:
-    """A whole number, 1e7 and 10_000 included."""
+def whole(option: str, text: str, least: int, most: int | None = None) -> int:
+    """A whole number as people write it.
+
+    >>> whole("--horizon", "1e6", 1), whole("--horizon", "1_000_000", 1), whole("--horizon", "1,000,000", 1)
+    (1000000, 1000000, 1000000)
+    """
     try:
-        value = float(text)
-        exact = int(text) if text.strip().lstrip("+-").replace("_", "").isdigit() else int(value)
-    except (ValueError, OverflowError):
+        value = Decimal(_plain(text))
+        if not value.is_finite() or value.adjusted() > MOST_DIGITS:
+            raise InvalidOperation
+    except InvalidOperation:
         raise Refused(f"{option} must be a whole number such as 1000 or 1e6, not {text!r}") from None
-    if exact != value or exact < least:
-        raise Refused(f"{option} must be a whole number of at least {least}, not {text}")
-    return exact
+    if value != int(value) or value < least or (most is not None and value > most):
+        wanted = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise Refused(f"{option} must be a whole number {wanted}, not {text}")
+    return int(value)
+
+
+def whole_or_none(option: str, text: str | None, least: int) -> int | None:
+    """The same of an option that may be left out."""
+    return None if text is None else whole(option, text, least)
+
+
+def one_of(option: str, text: str, choices: Sequence[str]) -> str:
+    """One of a few words, in small or capital letters."""
+    found = {choice.casefold(): choice for choice in choices}.get(text.casefold())
+    if found is None:
+        raise Refused(f"{option} must be {listed(choices, 'or')}, not {text!r}")
+    return found
+
+
+def number(option: str, text: str, least: float = -math.inf, most: float = math.inf) -> float:
+    """A number as people write it, within bounds.
+
+    >>> number("--traffic", "1e5"), number("--traffic", "100,000"), number("--gap", ".05", 0, 1)
+    (100000.0, 100000.0, 0.05)
+    """
+    wanted = (
+        "" if math.isinf(least) else f" of at least {least:g}" if math.isinf(most) else f" from {least:g} to {most:g}"
+    )
+    try:
+        value = float(_plain(text))
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or not least <= value <= most:
+        raise Refused(f"{option} must be a number{wanted}, not {text!r}")
+    return value
 
 
 def share(option: str, text: str) -> float:
     """A number from 0 to 1."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise Refused(f"{option} must be a number from 0 to 1, not {text!r}")
-    return value
+    return number(option, text, 0, 1)
+
+
+def _plain(text: str) -> str:
+    """The text of a number without the commas of thousands; others are left for it to be refused."""
+    return text.replace(",", "") if THOUSANDS.fullmatch(text.strip()) else text
 
 
 def dueling_policies() -> dict[str, Callable[..., DuelingPolicy]]:
@@ -94,74 +136,41 @@ def default_policies() -> list[str]:
 
 def make_policies(text: str, n_arms: int) -> list[DuelingPolicy]:
     """The policies of a list such as `MergeDTS,MergeDTS(alpha=1.01,batch_size=4)`, each once."""
+    from rankloop.policies.making import make_policy
 
     def make(cls: Callable[..., Any], parameters: dict[str, Any]) -> tuple[Policy, Any]:
-        policy = cls(n_arms=n_arms, **parameters)
+        policy = make_policy(cls, {"n_arms": n_arms}, parameters)
         return policy, policy
 
     return _each_once(text, dueling_policies(), make, {"n_arms": "n_arms follows from the matrix: leave it out"})
 
 
-def make_click_policies(text: str, first: Any, n_positions: int, horizon: int) -> list[Callable[[Any], ClickPolicy]]:
-    """Functions that make the policies of such a list for a query; `first` is one to try them on."""
-    from functools import partial
-
-    def make(cls: Callable[..., Any], parameters: dict[str, Any]) -> tuple[Policy, Any]:
-        maker = partial(_make_for_query, cls, parameters, n_positions, horizon)
-        return maker(first), maker
-
+def make_click_policies(text: str, first: Any, n_positions: int, horizon: int) -> list[Maker]:
+    """What makes the policies of such a list for a query; `first` is one to try them on."""
     fixed = {
         "n_items": "n_items follows from the queries: leave it out",
-        "n_positions": "n_positions is the same for all policies: give --positions",
         "initial": "initial is production's order of a query: leave it out",
     }
-    return _each_once(text, click_policies(), make, fixed)
+    return _makers(text, click_policies(), first, n_positions, horizon, fixed)
 
 
-def make_feature_policies(text: str, first: Any, n_positions: int, horizon: int) -> list[Callable[[Any], ClickPolicy]]:
-    """Functions that make the policies of such a list for a user; `first` is one to try them on."""
-    from functools import partial
+def make_feature_policies(text: str, first: Any, n_positions: int, horizon: int) -> list[Maker]:
+    """What makes the policies of such a list for a user; `first` is one to try them on."""
+    fixed = dict.fromkeys(FEATURES, "features follow from the ratings: leave them out")
+    return _makers(text, feature_policies(), first, n_positions, horizon, fixed)
+
+
+def _makers(
+    text: str, known: dict[str, Any], first: Any, n_positions: int, horizon: int, fixed: dict[str, str]
+) -> list[Maker]:
+    from rankloop.policies.making import Maker
 
     def make(cls: Callable[..., Any], parameters: dict[str, Any]) -> tuple[Policy, Any]:
-        maker = partial(_make_for_user, cls, parameters, n_positions, horizon)
+        maker = Maker(cls, parameters, n_positions, horizon)
         return maker(first), maker
 
-    fixed = {
-        **dict.fromkeys(FEATURES, "features follow from the ratings: leave them out"),
-        "n_positions": "n_positions is the same for all policies: give --positions",
-    }
-    return _each_once(text, feature_policies(), make, fixed)
-
-
-def _make_for_user(
-    cls: Callable[..., Any], parameters: dict[str, Any], n_positions: int, horizon: int, problem: Any
-) -> ClickPolicy:
-    """A policy for one user, with the features that it takes."""
-    known: dict[str, Any] = {
-        "relevance": problem.relevance,
-        "topics": problem.topics,
-        "features": problem.relevance,
-        "n_positions": n_positions,
-        "horizon": horizon,
-    }
-    given = {name: known[name] for name in inspect.signature(cls).parameters if name in known}
-    return cls(**{**given, **parameters})
-
-
-def _make_for_query(
-    cls: Callable[..., Any], parameters: dict[str, Any], n_positions: int, horizon: int, users: Any
-) -> ClickPolicy:
-    """A policy for one query, which is told the horizon unless it is told something instead."""
-    known = inspect.signature(cls).parameters
-    given: dict[str, Any] = {"n_positions": n_positions}
-    if "initial" in known:
-        given["initial"] = getattr(users, "initial", list(range(users.n_items)))
-    else:
-        given["n_items"] = users.n_items
-    replaced = any(parameters.get(name) is not None for name in INSTEAD_OF_HORIZON) and "initial" not in known
-    if "horizon" in known and not replaced:
-        given["horizon"] = horizon
-    return cls(**{**given, **parameters})
+    shown = "n_positions is the same for all policies: give --positions"
+    return _each_once(text, known, make, {**fixed, "n_positions": shown})
 
 
 def _each_once(
@@ -258,14 +267,15 @@ def _no_matrix(text: str, builtin: list[str]) -> str:
     path = Path(text)
     if path.suffix or len(path.parts) > 1:
         return no_file(text)
-    near = suggestion(text, builtin)
-    name = f"no matrix {text!r}"
-    return f"{name}{near}" if "did you mean" in near else f"{name}: give a file, or cycle, cycle2 or features:136"
+    near = nearest(text, builtin)
+    advice = f"did you mean {near}?" if near else "give a file, or cycle, cycle2 or features:136"
+    return f"no matrix {text!r}: {advice}"
 
 
 def no_file(text: str) -> str:
     """That a file is missing, and which one may be meant."""
     path = Path(text)
-    beside = [other.name for other in path.parent.iterdir() if other.is_file()] if path.parent.is_dir() else []
-    near = suggestion(path.name, beside)
-    return f"no file {text}{near if 'did you mean' in near else ''}"
+    files = [other for other in path.parent.iterdir() if other.is_file()] if path.parent.is_dir() else []
+    beside = {other.stem: other.name for other in files}
+    near = nearest(path.stem, beside)
+    return f"there is no file {text}" + (f": did you mean {beside[near]}?" if near else "")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 
@@ -12,8 +12,11 @@ class Refused(Exception):
 
 
 @contextmanager
-def refusing(what: str = "") -> Iterator[None]:
-    """Turn the errors that bad values and bad files raise into `Refused`."""
+def refusing(what: str = "", options: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Turn the errors that bad values and bad files raise into `Refused`.
+
+    `what` is said before the error, and `options` are the names on the command line of parameters that it may name.
+    """
     before = f"{what}: " if what else ""
     try:
         yield
@@ -21,19 +24,6 @@ def refusing(what: str = "") -> Iterator[None]:
         place = f"{error.filename}: " if error.filename else ""
         raise Refused(f"{before}{place}{error.strerror or error}") from error
     except ValueError as error:
-        raise Refused(f"{before}{error}") from error
-
-
-def suggestion(name: str, options: Iterable[str]) -> str:
-    """How to go on after a wrong name: the nearest right one, or all there are.
-
-    >>> suggestion("mergedts", ["DTS", "MergeDTS"])
-    ': did you mean MergeDTS?'
-    >>> suggestion("x", ["DTS", "MergeDTS"])
-    ': there are DTS, MergeDTS'
-    """
-    names = {option.casefold(): option for option in sorted(options)}
-    near = difflib.get_close_matches(name.casefold().replace("-", ""), names, n=1, cutoff=0.55)
-    if near:
-        return f": did you mean {names[near[0]]}?"
-    return f": there are {', '.join(names.values())}" if names else ""
+        named = options or {}
+        text = re.sub(r"\w+", lambda word: named.get(word[0], word[0]), str(error))
+        raise Refused(f"{before}{text}") from error

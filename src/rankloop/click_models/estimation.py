@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankloop.checks import check_number
 from rankloop.kernels.arrays import Floats
 
 SMALLEST = 1e-12
@@ -27,14 +28,9 @@ class Settings(NamedTuple):
 
     def check(self) -> None:
         """Refuse what makes no sense."""
-        for name, value, least in (
-            ("smoothing", self.smoothing, 0),
-            ("tolerance", self.tolerance, 0),
-            ("max_iterations", self.max_iterations, 1),
-        ):
-            numeric = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-            if not numeric or not least <= value < np.inf:
-                raise ValueError(f"{name} must be a number of at least {least}, not {value!r}")
+        check_number("smoothing", self.smoothing, 0)
+        check_number("tolerance", self.tolerance, 0)
+        check_number("max_iterations", self.max_iterations, 1)
 
 
 def smoothed(successes: Floats, trials: Floats, mean: float, smoothing: float) -> Floats:

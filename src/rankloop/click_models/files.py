@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rankloop.checks import check_whole
 from rankloop.click_models.base import ClickModel
 from rankloop.click_models.pairs import Pairs
 from rankloop.kernels.arrays import Floats
@@ -143,7 +144,7 @@ def _read(path: str | Path) -> tuple[dict[str, Any], list[Any]]:
     try:
         content = json.loads(Path(path).read_bytes())
     except FileNotFoundError:
-        raise ValueError(f"no file {path}") from None
+        raise ValueError(f"there is no file {path}") from None
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror})") from None
     except ValueError as error:
@@ -173,12 +174,8 @@ def _entry(entry: Any, where: str) -> QueryModel:
     items = entry.get("items", [str(i) for i in range(max(sizes))])
     if not isinstance(items, list) or len(set(map(str, items))) < len(items) or sizes != {len(items)}:
         raise ValueError(f"{where}: items must be distinct, with one value each in every model")
-    length = entry.get("list_length", len(items))
-    if isinstance(length, bool) or not isinstance(length, int) or not 1 <= length <= len(items):
-        raise ValueError(f"{where}: list_length must lie between 1 and {len(items)}, not be {length!r}")
-    sessions = entry.get("sessions", 0)
-    if isinstance(sessions, bool) or not isinstance(sessions, int) or sessions < 0:
-        raise ValueError(f"{where}: sessions must be a number of at least 0, not {sessions!r}")
+    length = check_whole(f"{where}: list_length", entry.get("list_length", len(items)), 1, len(items))
+    sessions = check_whole(f"{where}: sessions", entry.get("sessions", 0), 0)
     return QueryModel(str(entry["query"]), [str(item) for item in items], length, sessions, parameters)
 
 
@@ -191,7 +188,8 @@ def _parameters(given: Any, name: str, where: str) -> dict[str, Floats]:
         except (KeyError, TypeError, ValueError):
             raise ValueError(f"{where}: {name} must have numbers under {parameter!r}") from None
         if not ((value >= 0) & (value <= 1)).all():
-            raise ValueError(f"{where}: {parameter} of {name} must lie in [0, 1]")
+            wrong = value[~((value >= 0) & (value <= 1))].flat[0]
+            raise ValueError(f"{where}: {parameter} of {name} must be probabilities in [0, 1], not {wrong:g}")
         expected = 1 if parameter in kind.pair_parameters else kind.shared_dimensions
         if value.ndim != expected or (value.ndim == 2 and value.shape[0] != value.shape[1]) or value.size == 0:
             raise ValueError(f"{where}: {parameter} of {name} has the wrong shape {value.shape}")

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_between, check_whole
 from rankloop.datasets.vocabulary import Vocabulary
+from rankloop.wording import count
 
 Codes = npt.NDArray[np.int32]
 
@@ -49,7 +51,7 @@ class ReadReport:
             raise ValueError(f"{self.source} is empty: it has no session")
         reason, line = min(self.first_line.items(), key=lambda item: item[1])
         raise ValueError(
-            f"{self.source}, line {line}: {reason}; of {self.lines:,} lines none could be read as a session"
+            f"{self.source}, line {line}: {reason}; none of {count(self.lines, 'line')} could be read as a session"
         )
 
     def __str__(self) -> str:
@@ -177,8 +179,9 @@ class ClickLog:
 
         With `among`, the n are drawn at random from that many most frequent ones.
         """
-        if n < 1 or (among is not None and among < n):
-            raise ValueError(f"n must be at least 1 and at most `among`, not {n!r} of {among!r}")
+        check_whole("n", n, 1)
+        if among is not None and check_whole("among", among, 1) < n:
+            raise ValueError(f"{n} queries cannot be drawn from the {among} most frequent: give a larger `among`")
         count = np.bincount(self.queries, minlength=len(self.query_names))
         order = np.argsort(-count, kind="stable")
         order = order[count[order] > 0]
@@ -202,8 +205,7 @@ class ClickLog:
 
     def split(self, share: float) -> tuple[ClickLog, ClickLog]:
         """The first `share` of each query's sessions, in the order of the log, and the rest."""
-        if not 0 < share < 1:
-            raise ValueError(f"share must lie between 0 and 1, not be {share!r}")
+        check_between("share", share, 0, 1)
         order = np.argsort(self.queries, kind="stable")
         count = np.bincount(self.queries, minlength=len(self.query_names))
         rank = np.empty(len(self), np.int64)

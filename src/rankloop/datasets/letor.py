@@ -165,7 +165,7 @@ def read_letor(path: str | Path, *, cache: bool = True) -> Letor:
     try:
         status = path.stat()
     except OSError:
-        raise ValueError(f"no file {path}") from None
+        raise ValueError(f"there is no file {path}") from None
     if not path.is_file():
         raise ValueError(f"{path} is not a file: give one file of the dataset, such as Fold1/train.txt")
     name = path.name.split(".")[0]

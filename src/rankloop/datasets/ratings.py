@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_whole
+
 ATTRACTIVE = 10
 """Half stars of a rating that makes an item attractive: five stars."""
 
@@ -141,8 +143,7 @@ class Ratings:
             not given. Items with none of them are kept, without topics.
         """
         for what, number in (("n_users", n_users), ("n_items", n_items)):
-            if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
-                raise ValueError(f"{what} must be a whole number of at least 1, not {number!r}")
+            check_whole(what, number, 1)
         users = np.argsort(-self.ratings_by_user, kind="stable")[:n_users]
         rated = int((self.ratings_of_item > 0).sum())
         items = np.argsort(-self.ratings_of_item, kind="stable")[: min(n_items, rated)]
@@ -167,8 +168,7 @@ class Ratings:
         sizes = self.item_genres[items].sum(axis=0, dtype=np.int64)
         known = int((sizes > 0).sum())
         n = known if n_topics is None else n_topics
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= known:
-            raise ValueError(f"n_topics must be a whole number from 1 to {known}, the genres of these items, not {n!r}")
+        check_whole("n_topics", n, 1, known)
         return np.argsort(-sizes, kind="stable")[:n]
 
     def __repr__(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_between, check_seed, check_whole
 from rankloop.datasets.ratings import Ratings
 
 Floats = npt.NDArray[np.float64]
@@ -62,14 +63,11 @@ def synthetic_ratings(
     >>> ratings.titles[0], [genre for genre, has in zip(ratings.genres, ratings.item_genres[0]) if has]
     ('The Winter Garden (1983)', ['Romance', 'War'])
     """
-    at_least = (("n_users", n_users, 1), ("n_items", n_items, 1), ("n_genres", n_genres, 4), ("seed", seed, 0))
-    for what, number, least in at_least:
-        if not _is_whole(number) or number < least:
-            raise ValueError(f"{what} must be a whole number of at least {least}, not {number!r}")
-    if not _is_whole(most_genres) or not 1 <= most_genres <= 4:
-        raise ValueError(f"most_genres must be a whole number from 1 to 4, not {most_genres!r}")
-    if not isinstance(density, float | np.floating) or not 0 < density < 0.5:
-        raise ValueError(f"density must lie between 0 and 0.5, not be {density!r}")
+    for what, number, least in (("n_users", n_users, 1), ("n_items", n_items, 1), ("n_genres", n_genres, 4)):
+        check_whole(what, number, least)
+    check_whole("most_genres", most_genres, 1, 4)
+    check_between("density", density, 0, 0.5)
+    check_seed(seed)
     draw = np.random.default_rng([seed, 0])
     has = _item_genres(draw, n_items, n_genres, most_genres)
     # In the spaces of genres and of hidden tastes, what an item is and what users want.
@@ -106,10 +104,6 @@ def synthetic_ratings(
         item_genres=has[:, order],
         name="synthetic",
     )
-
-
-def _is_whole(number: object) -> bool:
-    return isinstance(number, int | np.integer) and not isinstance(number, bool)
 
 
 def _item_genres(draw: np.random.Generator, n_items: int, n_genres: int, most: int) -> npt.NDArray[np.uint8]:

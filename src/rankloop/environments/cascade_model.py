@@ -33,7 +33,7 @@ def _regret(environment: CascadeState, items: Items) -> float:
     return environment.optimal[n] - (1.0 - unclicked)
 
 
-@step(gains, CascadeState)
+@step(gains, CascadeState, counted=True)
 def _gains(environment: CascadeState) -> Floats:
     return environment.attraction
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_whole
 from rankloop.environments.checks import check_list, check_probabilities
 from rankloop.kernels import entry, regret, respond, stream
 from rankloop.kernels.arrays import Clicks, Floats, Items, Stream
@@ -36,6 +37,8 @@ class ClickEnvironment:
     name: str
     n_positions: int | None = None
     """Length of the longest list that the model can answer; None where there is no limit."""
+    offers: tuple[str, ...] = ("n_items", "n_positions")
+    """What policies may be told, by the names of attributes."""
 
     def __init__(self, attraction: npt.ArrayLike, name: str) -> None:
         self.attraction = check_probabilities("attraction", attraction)
@@ -75,11 +78,9 @@ class ClickEnvironment:
         are in descending order of attraction.
         """
         most = self.n_items if self.n_positions is None else min(self.n_items, self.n_positions)
-        n = most if n_positions is None else n_positions
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= most:
-            raise ValueError(f"n_positions must be a whole number from 1 to {most}, not {n_positions!r}")
+        n = most if n_positions is None else check_whole("n_positions", n_positions, 1, most)
         best = np.zeros(n, np.int64)
-        best[np.argsort(-self._weights(int(n)), kind="stable")] = np.argsort(-self.attraction, kind="stable")[:n]
+        best[np.argsort(-self._weights(n), kind="stable")] = np.argsort(-self.attraction, kind="stable")[:n]
         return best.tolist()
 
     @cached_property
@@ -107,11 +108,7 @@ class ClickEnvironment:
         raise NotImplementedError
 
     def _check_top(self, top: int | None) -> int:
-        if top is None:
-            return self.n_items
-        if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
-            raise ValueError(f"top must be a whole number of at least 1, not {top!r}")
-        return int(top)
+        return self.n_items if top is None else check_whole("top", top, 1)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_items} items, name={self.name!r})"

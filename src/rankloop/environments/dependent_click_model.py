@@ -35,7 +35,7 @@ def _regret(environment: DependentState, items: Items) -> float:
     return environment.optimal[n] - (1.0 - unsatisfied)
 
 
-@step(gains, DependentState)
+@step(gains, DependentState, counted=True)
 def _gains(environment: DependentState) -> Floats:
     return environment.attraction
 
@@ -69,6 +69,7 @@ class DependentClickModel(ClickEnvironment):
     """
 
     n_positions: int
+    offers = (*ClickEnvironment.offers, "abandonment")
 
     def __init__(self, attraction: npt.ArrayLike, abandonment: npt.ArrayLike, *, name: str = "DCM") -> None:
         super().__init__(attraction, name)

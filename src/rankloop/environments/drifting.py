@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_whole
 from rankloop.environments.checks import check_list, check_probabilities
 from rankloop.environments.click_environment import ClickEnvironment, click_once
 from rankloop.kernels import gains, regret, respond, step, stream
@@ -47,7 +48,7 @@ def _regret(environment: DriftingState, items: Items) -> float:
     return regret(environment.now, items)
 
 
-@step(gains, DriftingState)
+@step(gains, DriftingState, counted=True)
 def _gains(environment: DriftingState) -> Floats:
     return gains(environment.now)
 
@@ -64,6 +65,7 @@ class DriftingEnvironment:
     name: str
     epochs: list[ClickEnvironment]
     """The users of each epoch."""
+    offers = ClickEnvironment.offers
 
     def __init__(self, attractions: npt.ArrayLike, epoch_length: int | Sequence[int], name: str) -> None:
         self.attractions = _check_rows(attractions)
@@ -128,8 +130,7 @@ class DriftingEnvironment:
         """
         default = check_probabilities("attraction", attraction)
         for what, value, least in (("stay", stay, 0), ("raised", raised, 0), ("breakpoints", breakpoints, 1)):
-            if not _is_whole(value) or value < least:
-                raise ValueError(f"{what} must be a whole number of at least {least}, not {value!r}")
+            check_whole(what, value, least)
         if stay + raised > len(default):
             raise ValueError(
                 f"{stay} items that stay and {raised} that rise are more than the {len(default)} there are"
@@ -165,8 +166,7 @@ class DriftingEnvironment:
 
     def epoch_at(self, at: int) -> int:
         """The epoch in which the list number `at`, counted from 0, is answered."""
-        if not _is_whole(at) or at < 0:
-            raise ValueError(f"at must be a whole number of at least 0, not {at!r}")
+        check_whole("at", at, 0)
         return int(np.searchsorted(self.epoch_length.cumsum(), at % self.n_steps, side="right"))
 
     def users_at(self, at: int) -> ClickEnvironment:
@@ -219,10 +219,6 @@ class DriftingEnvironment:
         return f"{type(self).__name__}({self.n_items} items, {self.n_epochs} epochs, name={self.name!r})"
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
 def _check_rows(given: Any) -> Floats:
     rows = list(given) if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else None
     if not rows:
@@ -247,6 +243,5 @@ def _check_lengths(given: int | Sequence[int], n_epochs: int) -> Ints:
     if len(lengths) != n_epochs:
         raise ValueError(f"there are {n_epochs} epochs, but {len(lengths)} epoch lengths: {given!r}")
     for length in lengths:
-        if not _is_whole(length) or length < 1:
-            raise ValueError(f"an epoch must last a whole number of lists, at least 1, not {length!r}")
+        check_whole("epoch_length", length, 1)
     return np.array(lengths, np.int64)

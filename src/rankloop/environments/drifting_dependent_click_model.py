@@ -29,6 +29,8 @@ class DriftingDependentClickModel(DriftingEnvironment):
     (0.472, 0.412)
     """
 
+    offers = (*DriftingEnvironment.offers, "abandonment")
+
     def __init__(
         self,
         attractions: npt.ArrayLike,

@@ -29,6 +29,8 @@ class DriftingPositionBasedModel(DriftingEnvironment):
     (0.6, 0.45)
     """
 
+    offers = (*DriftingEnvironment.offers, "examination")
+
     def __init__(
         self,
         attractions: npt.ArrayLike,

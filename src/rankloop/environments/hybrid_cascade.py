@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_probability, check_whole
 from rankloop.environments.checks import SLACK, check_features, check_list
 from rankloop.environments.click_environment import ClickEnvironment
 from rankloop.environments.hybrid_lists import find_best_list, find_greedy_list
@@ -76,7 +77,7 @@ def _regret(environment: HybridState, items: Items) -> float:
     return environment.benchmark[n] - (1.0 - unclicked)
 
 
-@step(gains, HybridState)
+@step(gains, HybridState, counted=True)
 def _gains(environment: HybridState) -> Floats:
     return environment.attraction
 
@@ -162,6 +163,8 @@ class HybridCascade(ClickEnvironment):
     RecSys 2020.
     """
 
+    offers = (*ClickEnvironment.offers, "relevance", "topics")
+
     def __init__(
         self,
         relevance: npt.ArrayLike,
@@ -181,12 +184,7 @@ class HybridCascade(ClickEnvironment):
             )
         self.beta = check_features("beta", beta, width=self.relevance.shape[1])
         self.theta = check_features("theta", theta, width=self.topics.shape[1])
-        number = isinstance(trade_off, int | float | np.integer | np.floating) and not isinstance(trade_off, bool)
-        if not number or not 0 <= trade_off <= 1:
-            raise ValueError(
-                f"trade_off must be a number from 0 (only topics) to 1 (only relevance), not {trade_off!r}"
-            )
-        self.trade_off = float(trade_off)
+        self.trade_off = check_probability("trade_off", trade_off)
         items, topic = np.nonzero(self.topics)
         coverage = self.topics[items, topic]
         self._relevant = self.trade_off * (self.relevance @ self.beta)
@@ -313,11 +311,7 @@ class HybridCascade(ClickEnvironment):
         return {}
 
     def _check_length(self, n_positions: Any) -> int:
-        most = min(self.n_items, LONGEST_LIST)
-        whole = isinstance(n_positions, int | np.integer) and not isinstance(n_positions, bool)
-        if not whole or not 1 <= n_positions <= most:
-            raise ValueError(f"n_positions must be a whole number from 1 to {most}, not {n_positions!r}")
-        return int(n_positions)
+        return check_whole("n_positions", n_positions, 1, min(self.n_items, LONGEST_LIST))
 
 
 def _about(number: int) -> str:

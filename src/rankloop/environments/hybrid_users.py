@@ -2,44 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_seed, check_whole
 from rankloop.datasets import Attractive, Ratings
 from rankloop.environments.hybrid_cascade import HybridCascade
+from rankloop.environments.problems import HybridProblem
 from rankloop.kernels.arrays import Floats
-
-
-class HybridProblem(NamedTuple):
-    """One user to be recommended items in simulation.
-
-    Attributes
-    ----------
-    user
-        The user's id.
-    environment
-        The user.
-    relevance, topics
-        Relevance features and topic coverage of the items that policies know, estimated from other users.
-    titles
-        Names of the items.
-    topic_names
-        Names of the topics.
-    """
-
-    user: int
-    environment: HybridCascade
-    relevance: Floats
-    topics: Floats
-    titles: list[str]
-    topic_names: list[str]
-
-    @property
-    def n_items(self) -> int:
-        """The number of items that can be shown."""
-        return self.environment.n_items
 
 
 def hybrid_problems(
@@ -105,10 +75,10 @@ def hybrid_problems(
         raise ValueError(f"n_topics = {n_topics!r}, but most_active chose {ratings.item_topics.shape[1]}: say it there")
     liked, belongs = matrices.attractive.astype(np.float64), matrices.item_topics.astype(np.float64)
     half = len(liked) // 2
-    _whole("n_features", n_features, 1, min(half, liked.shape[1]))
-    _whole("seed", seed, 0, None)
+    check_whole("n_features", n_features, 1, min(half, liked.shape[1]))
+    check_seed(seed)
     if n_users is not None:
-        _whole("n_users", n_users, 1, None)
+        check_whole("n_users", n_users, 1)
     order = np.random.default_rng(seed).permutation(len(liked))
     known, tested = order[:half], order[half:]
     relevance = relevance_features(liked[known], n_features, scaled=scaled)
@@ -170,10 +140,3 @@ def _unit(vectors: Floats) -> Floats:
     """Scaled to length 1, but for those of length 0 up to rounding."""
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(np.where(length > 1e-12, vectors / np.maximum(length, 1e-12), 0.0))
-
-
-def _whole(name: str, value: Any, least: int, most: int | None) -> None:
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):
-        wanted = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise ValueError(f"{name} must be a whole number {wanted}, not {value!r}")

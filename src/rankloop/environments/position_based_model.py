@@ -35,7 +35,7 @@ def _regret(environment: PositionBasedState, items: Items) -> float:
     return environment.optimal[n] - clicks
 
 
-@step(gains, PositionBasedState)
+@step(gains, PositionBasedState, counted=True)
 def _gains(environment: PositionBasedState) -> Floats:
     return environment.attraction
 
@@ -68,6 +68,7 @@ class PositionBasedModel(ClickEnvironment):
     """
 
     n_positions: int
+    offers = (*ClickEnvironment.offers, "examination")
 
     def __init__(self, attraction: npt.ArrayLike, examination: npt.ArrayLike, *, name: str = "PBM") -> None:
         super().__init__(attraction, name)

@@ -8,16 +8,19 @@ from typing import Any
 from rankloop.datasets.synthetic_clicks import SyntheticQueries
 from rankloop.environments.cascade_model import CascadeModel
 from rankloop.environments.click_environment import ClickEnvironment
-from rankloop.environments.click_problems import ClickProblem
 from rankloop.environments.dependent_click_model import DependentClickModel
 from rankloop.environments.drifting import DriftingEnvironment
 from rankloop.environments.drifting_cascade import DriftingCascade
 from rankloop.environments.drifting_dependent_click_model import DriftingDependentClickModel
 from rankloop.environments.drifting_position_based_model import DriftingPositionBasedModel
 from rankloop.environments.position_based_model import PositionBasedModel
+from rankloop.environments.problems import ClickProblem
 
 N_ITEMS = 10
 """Items of each query: as many as a page of results shows."""
+
+N_DRIFTING = 6
+"""Items that a query needs to drift: three that stay, and three that rise."""
 
 N_EPOCHS = 10
 """Epochs of the thesis' experiments with drift."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from rankloop.experiments import chapter2, chapter3, chapter4, chapter5
 from rankloop.experiments.declare import Experiment
+from rankloop.wording import suggestion
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *chapter2.EXPERIMENTS,
@@ -29,7 +29,5 @@ def find(names: Iterable[str]) -> list[Experiment]:
     wanted = list(names) or known
     for name in wanted:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-            raise ValueError(f"no experiment {name!r}: {advice}")
+            raise ValueError(f"no experiment {name!r}{suggestion(name, known)}")
     return [experiment for experiment in EXPERIMENTS if experiment.name in wanted]

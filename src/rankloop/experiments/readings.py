@@ -18,9 +18,9 @@ import numpy as np
 
 from rankloop.experiments.declare import Outcome, Panel
 from rankloop.experiments.statistics import LEAST, Floats, Sample
-from rankloop.experiments.watch import duration
+from rankloop.runs import Run
 from rankloop.simulation import Result
-from rankloop.simulation.result import Run
+from rankloop.wording import duration
 
 THESIS_STEPS = 10**8
 """For which times are given."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from rankloop.checks import check_seed, check_whole
 from rankloop.interleaving.drafts import N_COUNTERS, NO_TEAM, draw_page, open_draft, place_again
 from rankloop.interleaving.lists import Item, Lists, arrange, plain_item
 from rankloop.kernels import stream
@@ -114,7 +115,7 @@ class Interleaving:
             raise ValueError(f"not an interleaving: {len(items)} items need as many notes, each for all rankers")
         if len(set(items)) < len(items) or not all(math.isfinite(note) for row in notes for note in row):
             raise ValueError("not an interleaving: an item appears twice or a note is not a finite number")
-        return cls(method, items, notes, _checked_seed(seed))
+        return cls(method, items, notes, check_seed(seed))
 
     def _rule(self) -> type[Interleaver]:
         return Interleaver.known[self.method]
@@ -160,7 +161,7 @@ class Interleaver:
             Seed of the random numbers: the same seed and lists give the same result. None takes one from the operating
             system.
         """
-        return self._page(lists, length, secrets.randbits(63) if seed is None else _checked_seed(seed), None)
+        return self._page(lists, length, secrets.randbits(63) if seed is None else check_seed(seed), None)
 
     def extend(self, page: Interleaving, lists: Sequence[Sequence[Item]], length: int = 10) -> Interleaving:
         """The list with up to `length` more items: `items[len(page):]` is the next page, in the same draft.
@@ -179,8 +180,7 @@ class Interleaver:
     def _page(
         self, lists: Sequence[Sequence[Item]], length: int, seed: int, before: Interleaving | None
     ) -> Interleaving:
-        if isinstance(length, bool) or not isinstance(length, int | np.integer) or length < 1:
-            raise ValueError(f"length must be a whole number of at least 1, not {length!r}")
+        check_whole("length", length, 1)
         lists = _as_list("lists", lists)
         n = len(lists)
         if n < 2 or (self.most_rankers is not None and n > self.most_rankers):
@@ -246,9 +246,3 @@ def _as_list(name: str, given: Any) -> list[Any]:
         return list(given)
     except TypeError:
         raise ValueError(f"{name} must be a sequence, not {given!r}") from None
-
-
-def _checked_seed(seed: Any) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"seed must be a whole number of at least 0, not {seed!r}")
-    return int(seed)

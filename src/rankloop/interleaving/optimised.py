@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankloop.checks import check_whole
 from rankloop.interleaving.base import Interleaver, Outcome, blank
 from rankloop.interleaving.drafts import OVER, STAMP, begin, draw, judge, open_draft, place, prepare, top_item
 from rankloop.interleaving.lists import Lists
@@ -265,9 +266,7 @@ class Optimised(Interleaver):
     name = "optimised"
 
     def __init__(self, horizon: int = 10) -> None:
-        if isinstance(horizon, bool) or not isinstance(horizon, int) or not 1 <= horizon <= LONGEST:
-            raise ValueError(f"horizon must be a whole number from 1 to {LONGEST}, not {horizon!r}")
-        self.horizon = horizon
+        self.horizon = check_whole("horizon", horizon, 1, LONGEST)
         self._solutions: dict[bytes, tuple[Ints, Floats, int]] = {}
 
     def draft(self, lists: Lists, n_positions: int) -> OptimisedDraft:

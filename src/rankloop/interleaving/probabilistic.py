@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankloop.checks import check_number
 from rankloop.interleaving.base import Interleaver, Outcome, blank
 from rankloop.interleaving.drafts import (
     OVER,
@@ -202,9 +203,7 @@ class Probabilistic(Interleaver):
     name = "probabilistic"
 
     def __init__(self, exponent: float = EXPONENT) -> None:
-        if isinstance(exponent, bool) or not isinstance(exponent, int | float) or not 0 <= exponent < 100:
-            raise ValueError(f"exponent must be a number from 0 to 100, not {exponent!r}")
-        self.exponent = float(exponent)
+        self.exponent = check_number("exponent", exponent, 0, 100)
 
     def draft(self, lists: Lists, n_positions: int) -> ProbabilisticDraft:
         """The state that compiled code draws a list of up to `n_positions` items with."""

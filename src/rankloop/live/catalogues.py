@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.live.settings import Settings, check_name, one_of, shorten
+from rankloop.live.settings import Settings, check_name, one_of
+from rankloop.wording import shorten
 
 Rows = list[list[float]]
 

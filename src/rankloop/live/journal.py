@@ -40,7 +40,7 @@ class Journal:
     def __init__(self, store: Store, clock: Callable[[], float], totals: Callable[[int], bytes]) -> None:
         self.store = store
         self._clock, self._totals = clock, totals
-        self._time = self._ahead = 0
+        self._ahead = 0
         self._telling = threading.Lock()
         self.lock = threading.Lock()
         """Held for a moment, to add entries and to change counts."""
@@ -52,6 +52,8 @@ class Journal:
         """Loops whose counts have changed since they were last written."""
         self.header: Header = store.open()
         self.seq = self.durable = self.header.last
+        last = store.entry(self.header.last)
+        self._time = 0 if last is None else last.at
         self._mark_unclean = True
         self.ended: StoreError | None = None
         """Why nothing can be written any more, once that is so: another program has taken over, say."""
@@ -93,6 +95,8 @@ class Journal:
 
     def add_held(self, now: int, kind: int, learner: int, impression: int | None, body: bytes) -> int:
         """Add an entry, where `lock` is held already."""
+        if self.ended is not None:
+            raise self.ended
         self.seq = seq = self.seq + 1
         self.rows.append(Entry(seq, now, kind, learner, impression, body))
         return seq
@@ -109,15 +113,16 @@ class Journal:
         """Write what is there, in one transaction; on failure everything stays as it is, to be written later."""
         with self.writing:
             with self.lock:
-                changed = self.changed
+                if marks.get("clean"):  # numbers of later entries would be given again: nobody would write them
+                    self.ended = StoreError(f"{self.store.name} is closed: open it again with rl.Live(...)")
+                changed, self.changed = self.changed, set()
                 batch = Batch(
-                    entries=self.rows,
-                    learners=self.new_learners,
+                    entries=self.rows[:],
+                    learners=self.new_learners[:],
                     snapshots=list(snapshots),
                     totals={number: self._totals(number) for number in changed},
                     **marks,
                 )
-                self.rows, self.new_learners, self.changed = [], [], set()
             if not (batch.entries or batch.snapshots or batch.totals or marks):
                 return
             if self._mark_unclean and batch.clean is None:
@@ -125,13 +130,13 @@ class Journal:
             try:
                 self.store.write(batch)
             except BaseException as error:
-                if isinstance(error, StoreError) and not isinstance(error, StoreLost):
-                    self.ended = error
                 with self.lock:
-                    self.rows = batch.entries + self.rows
-                    self.new_learners = batch.learners + self.new_learners
                     self.changed |= changed
+                    if isinstance(error, StoreError) and not isinstance(error, StoreLost):
+                        self.ended = error
                 raise
             self._mark_unclean = bool(batch.clean)
-            if batch.entries:
-                self.durable = batch.entries[-1].seq
+            with self.lock:
+                if batch.entries:
+                    self.durable = batch.entries[-1].seq
+                del self.rows[: len(batch.entries)], self.new_learners[: len(batch.learners)]

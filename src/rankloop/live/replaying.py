@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from rankloop.live.entries import (
     CLICK,
     Arm,
     Choice,
+    Closing,
     Entry,
     Event,
     Fate,
@@ -26,7 +27,7 @@ from rankloop.live.entries import (
 from rankloop.live.learner import Learner, new_learner
 from rankloop.live.loops import Loops
 from rankloop.live.replay import apply, choice_in, unpack_list
-from rankloop.live.stores import Snapshot, Store
+from rankloop.live.stores import Snapshot, Store, StoreError
 
 
 @dataclass
@@ -34,35 +35,63 @@ class Replayed:
     """A learner during a replay, with its open impressions and the lists that they are counted in."""
 
     learner: Learner
+    names_of: Callable[[int], tuple[str, ...]]
+    """Finds the names of a list that nothing has referred to for a while."""
     open: dict[int, Choice] = field(default_factory=dict)
     events: dict[int, list[Event]] = field(default_factory=dict)
     lists: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    replaced: dict[int, int] = field(default_factory=dict)
+    """When each of the lists but the current one was replaced, in that order."""
     trouble: str = ""
     """What is wrong with the last entry."""
 
     def take(self, entry: Entry, loops: Loops) -> Choice | None:
         """Let one entry happen; the choice that comes out of it anew, if it is one."""
-        self.trouble = self._check_closing(entry) if entry.kind == Kind.CLOSE else ""
-        if self.trouble:
+        kind, number, before = entry.kind, entry.impression or 0, self.learner.version
+        self.trouble = ""
+        if kind == Kind.EVENT:
+            self.events.setdefault(number, []).append(unpack_event(entry.body))
             return None
-        made = apply(self.learner, entry, loops.sessions, self.open.__getitem__, self.lists.__getitem__)
-        if entry.kind == Kind.LIST:
+        told: Choice | Closing | None = None
+        if kind == Kind.CHOICE or kind == Kind.RECOVERED:
+            told = self._begin(entry)
+        elif kind == Kind.CLOSE:
+            told = unpack_closing(entry.body)
+            self.trouble = self._check_closing(number, told)
+            if self.trouble:
+                return None
+        made = apply(self.learner, entry, loops.sessions, self.open.__getitem__, self.lists.__getitem__, told)
+        if kind == Kind.CLOSE:
+            del self.open[number]
+            self.events.pop(number, None)
+            if self.replaced and not self.open:
+                self._forget_lists(entry.at - 2 * loops.by_number[self.learner.loop].window)
+        elif kind == Kind.LIST:
+            if before:
+                self.replaced[before] = entry.at
             self.lists[entry.seq] = tuple(unpack_list(entry.body)[0])
-        elif entry.kind in (Kind.CHOICE, Kind.RECOVERED):
-            begun = entry.seq if entry.kind == Kind.CHOICE else entry.impression or 0
-            self.open[begun] = choice_in(entry)
-        elif entry.kind == Kind.EVENT:
-            self.events.setdefault(entry.impression or 0, []).append(unpack_event(entry.body))
-        elif entry.kind == Kind.CLOSE:
-            self.open.pop(entry.impression or 0, None)
-            self.events.pop(entry.impression or 0, None)
-            if len(self.lists) > 1 and not self.open:
-                self.lists = {self.learner.version: self.learner.names}
         return made
 
-    def _check_closing(self, entry: Entry) -> str:
+    def _begin(self, entry: Entry) -> Choice:
+        """The choice of an impression that begins."""
+        choice = choice_in(entry)
+        self.open[entry.seq if entry.kind == Kind.CHOICE else entry.impression or 0] = choice
+        if choice.version and choice.version not in self.lists:  # a crash had lost it, and the list has changed
+            self.lists[choice.version] = self.names_of(choice.version)
+            self.replaced[choice.version] = entry.at
+        return choice
+
+    def _forget_lists(self, before: int) -> None:
+        """Forget lists that were replaced before a moment: no impression that a crash has lost can refer to them."""
+        while self.replaced:
+            version, at = next(iter(self.replaced.items()))
+            if at > before:
+                return
+            del self.replaced[version]
+            self.lists.pop(version, None)
+
+    def _check_closing(self, number: int, closing: Closing) -> str:
         """An impression is closed once, with the clicks that came before, and learned from if the policy chose it."""
-        closing, number = unpack_closing(entry.body), entry.impression or 0
         choice = self.open.get(number)
         if choice is None:
             return f"impression {number} was closed twice, or never began"
@@ -79,6 +108,7 @@ class Replayed:
             "open": {seq: _text(pack_choice(choice)) for seq, choice in self.open.items()},
             "events": {seq: [_text(pack_event(event)) for event in events] for seq, events in self.events.items()},
             "lists": {version: list(names) for version, names in self.lists.items()},
+            "replaced": self.replaced,
         }
         state = self.learner.pack()
         return len(state).to_bytes(4, "little") + state + zlib.compress(json.dumps(rest).encode(), 1)
@@ -92,6 +122,7 @@ class Replayed:
             int(seq): [unpack_event(_bytes(body)) for body in bodies] for seq, bodies in rest["events"].items()
         }
         self.lists = {int(version): tuple(names) for version, names in rest["lists"].items()}
+        self.replaced = {int(version): at for version, at in rest.get("replaced", {}).items()}
 
 
 def split_base(packed: bytes) -> tuple[bytes, dict[str, Any]]:
@@ -104,6 +135,18 @@ def open_in_base(packed: bytes) -> dict[int, Choice]:
     """The choices of the impressions that were open where the journal begins."""
     rest = split_base(packed)[1]
     return {int(seq): unpack_choice(_bytes(body)) for seq, body in rest["open"].items()}
+
+
+def names_in_store(store: Store, version: int, learner: int) -> tuple[str, ...]:
+    """The names in a list that a learner had, also where the entry of the list has been removed."""
+    entry = store.entry(version)
+    if entry is not None:
+        return tuple(unpack_list(entry.body)[0])
+    base = store.base(learner)
+    lists = {} if base is None else split_base(base.state)[1]["lists"]
+    if str(version) not in lists:
+        raise StoreError(f"{store.name} has no list {version}: it is damaged")
+    return tuple(lists[str(version)])
 
 
 def _text(body: bytes) -> str:
@@ -179,7 +222,8 @@ class Replay:
         known = self._store.learner(number)
         assert known is not None
         loop = self.loops.by_number[known.loop]
-        return Replayed(new_learner(number, loop.number, known.key, loop.settings, None, loop.catalogue))
+        learner = new_learner(number, loop.number, known.key, loop.settings, None, loop.catalogue)
+        return Replayed(learner, lambda version: names_in_store(self._store, version, number))
 
     def bases(self) -> Iterator[Snapshot]:
         """The learners as they are now, for a journal that begins here."""

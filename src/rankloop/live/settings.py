@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import rankloop.policies as policies
+from rankloop.checks import check_whole, is_number
 from rankloop.interleaving import Interleaver
-from rankloop.policies import Policy
-from rankloop.policies.checks import check_whole, is_number
+from rankloop.wording import nearest
 
 POLICIES: Mapping[str, tuple[str, ...]] = {
     "evaluate": ("MergeDTS", "MergeRUCB", "DTS", "RMED1", "SelfSparring", "REX3", "RUCB", "Sparring"),
@@ -27,6 +27,12 @@ POLICIES: Mapping[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 """The policies of each kind of loop; the first is the one to begin with."""
+
+NOT_OFFERED: Mapping[str, str] = {
+    "RecurRank": "it splits one fixed set of items, phase by phase, and would begin anew with every other set of "
+    "candidates: CascadeLinUCB learns the same model and takes candidates",
+}
+"""Policies that no loop runs, and why."""
 
 MODES = ("live", "shadow", "off")
 CHANGEABLE = ("mode", "traffic", "rankers", "paused")
@@ -67,6 +73,8 @@ def duration(name: str, value: Any) -> float:
 
 def check_name(what: str, value: Any) -> str:
     """A text that names a loop, a key, an item, a ranker or a user."""
+    if type(value) is str and 0 < len(value) <= LONGEST_NAME and value.isascii() and "\0" not in value:
+        return value  # as nearly all are
     if not isinstance(value, str):
         raise ValueError(f"{what} must be a text, not {value!r}")
     if not value:
@@ -104,12 +112,6 @@ def check_names(what: str, values: Any, *, least: int = 1) -> tuple[str, ...]:
     return names
 
 
-def shorten(value: Any) -> str:
-    """A value for a message, which nobody wants to fill the screen."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
-
-
 def size(name: str, value: Any) -> int:
     """A number of bytes, from a number or a text such as "256 MB".
 
@@ -133,8 +135,8 @@ def one_of(what: str, value: Any, known: Iterable[str]) -> str:
     choices = list(known)
     if isinstance(value, str) and value in choices:
         return value
-    close = difflib.get_close_matches(value, choices, 1, 0.4) if isinstance(value, str) else []
-    hint = f": did you mean {close[0]!r}?" if close else f": there are {', '.join(choices) or 'none yet'}"
+    near = nearest(value, choices) if isinstance(value, str) else None
+    hint = f": did you mean {near!r}?" if near else f": there are {', '.join(choices) or 'none yet'}"
     raise ValueError(f"there is no {what} {value!r}{hint}")
 
 
@@ -202,6 +204,8 @@ class Settings:
     def checked(cls, *, kind: str, policy: str | None = None, **given: Any) -> Settings:
         """Settings from what a user gives, policy parameters among them; ValueError says what is wrong."""
         kind = one_of("kind of loop", kind, POLICIES)
+        if isinstance(policy, str) and policy in NOT_OFFERED:
+            raise ValueError(f"{policy} cannot run in a loop, since {NOT_OFFERED[policy]}")
         name = POLICIES[kind][0] if policy is None else one_of(f"policy for {kind}", policy, POLICIES[kind])
         own = {f.name for f in fields(cls)} - {"kind", "policy", "parameters", "paused"}
         allowed = _parameters_of(name)
@@ -266,7 +270,7 @@ class Settings:
         """The policy of one key, for so many items or rankers."""
         kind = getattr(policies, self.policy)
         parameters = dict(self.parameters)
-        names = inspect.signature(kind.__init__).parameters
+        takes = _arguments_of(kind)
         if self.policy in NEED_A_HORIZON and not {"horizon", "delta", "window"} & set(parameters):
             parameters["horizon"] = DEFAULT_HORIZON
         positions = min(self.positions, n_items)
@@ -274,7 +278,7 @@ class Settings:
             return kind(n_items, seed=seed, **parameters)
         if self.kind == "diversify":
             return make_feature_policy(kind, self, features, parameters, seed)
-        if "initial" in names:
+        if "initial" in takes:
             return kind(list(range(n_items)), n_positions=positions, seed=seed, **parameters)
         return kind(n_items, positions, seed=seed, **parameters)
 
@@ -295,7 +299,7 @@ def make_feature_policy(kind: Any, settings: Settings, features: Any, parameters
     if features is None:
         features = np.zeros((1, settings.relevance)), np.zeros((1, len(settings.topics)))
     relevance, topics = features
-    takes = inspect.signature(kind.__init__).parameters
+    takes = _arguments_of(kind)
     given: dict[str, Any] = {}
     if "relevance" in takes:
         given["relevance"] = relevance
@@ -307,7 +311,7 @@ def make_feature_policy(kind: Any, settings: Settings, features: Any, parameters
 
 
 def _check_features(policy: str, relevance: int, topics: tuple[str, ...]) -> None:
-    takes = inspect.signature(getattr(policies, policy).__init__).parameters
+    takes = _arguments_of(getattr(policies, policy))
     if ("relevance" in takes or "features" in takes) and relevance == 0:
         raise ValueError(f"{policy} ranks by relevance features: say how many an item has, such as relevance=10")
     if "topics" in takes and not topics:
@@ -315,9 +319,15 @@ def _check_features(policy: str, relevance: int, topics: tuple[str, ...]) -> Non
 
 
 def _parameters_of(policy: str) -> list[str]:
-    kind: type[Policy] = getattr(policies, policy)
+    kind = getattr(policies, policy)
     fixed = ("self", "seed", "initial", "n_items", "n_arms", "n_positions", "relevance", "topics", "features")
-    return [name for name in inspect.signature(kind.__init__).parameters if name not in fixed]
+    return [name for name in _arguments_of(kind) if name not in fixed]
+
+
+@cache
+def _arguments_of(kind: Any) -> tuple[str, ...]:
+    """Names of a policy's arguments: to look them up takes longer than to make a policy."""
+    return tuple(inspect.signature(kind.__init__).parameters)
 
 
 def _share(name: str, value: Any, *, below_one: bool = False) -> float:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
+from rankloop.checks import check_whole
 from rankloop.live.entries import Arm, Choice, Kind, pack_choice, pack_json, pack_names, unpack_choice
 from rankloop.live.impressions import Impression, Impressions
 from rankloop.live.journal import Journal
 from rankloop.live.learner import Learner
 from rankloop.live.loops import Loop, Loops, count
 from rankloop.live.pages import Pins, page_of
-from rankloop.live.settings import check_names, shorten
+from rankloop.live.settings import check_names
 from rankloop.live.shown import LiveDuel, Shown
 from rankloop.live.stores import StoreLost
 from rankloop.live.tokens import Signer, Ticket
 from rankloop.live.warm import WarmLearners
+from rankloop.wording import shorten
 
 logger = logging.getLogger("rankloop.live")
 
@@ -37,13 +38,20 @@ class Showing:
         self._impressions, self._signer = impressions, signer
 
     def rank(
-        self, target: Loop, key: str, names: tuple[str, ...], user: str | None, pins: Pins, deferred: bool
+        self,
+        target: Loop,
+        key: str,
+        names: tuple[str, ...],
+        user: str | None,
+        pins: Pins,
+        deferred: bool,
+        close: int = CLOSED_AT_ONCE,
     ) -> Shown:
-        """The list to show, if nothing fails."""
+        """The list to show, if nothing fails; so many impressions whose windows have passed are closed on the way."""
         journal = self._journal
         if journal.ended is not None:
             raise journal.ended
-        self._impressions.close_due(CLOSED_AT_ONCE)
+        self._impressions.close_due(close, waiting=False)
         if len(journal.rows) > MOST_UNWRITTEN:
             raise StoreLost(f"{journal.store.name} has not taken {len(journal.rows):,} entries")
         bucket = target.bucket(user, journal.header.secret)
@@ -69,9 +77,8 @@ class Showing:
         if needed > journal.durable:  # names are written before anybody sees them: an id need not carry them
             try:
                 journal.commit(needed)
-            except BaseException:  # nobody will see this list
-                begun.shown = False
-                self._impressions.close(begun)
+            except BaseException:
+                self._impressions.withdraw(begun)
                 raise
         page = page_of(names, production if arm == Arm.SHADOW else items, pins, target.settings.positions)
         ticket = Ticket(seq, now, learner.number, body)
@@ -115,7 +122,7 @@ class Showing:
         journal = self._journal
         if journal.ended is not None:
             raise journal.ended
-        self._impressions.close_due(CLOSED_AT_ONCE)
+        self._impressions.close_due(CLOSED_AT_ONCE, waiting=False)
         bucket = target.bucket(user, journal.header.secret)
         rankers = target.settings.rankers
         with self._learners.hold(target, key) as learner:
@@ -145,7 +152,7 @@ class Showing:
     ) -> Shown:
         """The next page of a duel; `following` gives the one after it."""
         loop, before = impression.loop, impression.page
-        length = _length(loop.settings.positions if positions is None else positions)
+        length = loop.settings.positions if positions is None else check_whole("positions", positions, 1)
         pair = self._lists_of_rankers(impression, lists, length)
         if before is None:
             page = loop.interleaver.interleave(pair, length=length, seed=secrets.randbits(53))
@@ -154,13 +161,13 @@ class Showing:
         content = {"lists": pair, "length": length, "items": page.items, "notes": page.notes, "seed": page.seed}
         body, now = pack_json(content), self._journal.now()
         with self._journal.lock:
-            if impression.closed or impression.page is not before:
+            if impression.closed or impression.away or impression.page is not before:
                 raise ValueError("the duel's window has passed, or it is being shown elsewhere: ask for a new one")
             seq = self._journal.add_held(now, Kind.PAGE, impression.learner, impression.seq, body)
             impression.page = page
             if not impression.shown:
                 impression.begin(now)
-                loop.queue.append((impression.deadline, impression.seq))
+                loop.queue.push(impression.deadline, impression.seq)
         try:
             self._journal.commit(seq)
         except BaseException:
@@ -188,10 +195,3 @@ class Showing:
             return pair
         enough = length + (0 if impression.page is None else len(impression.page)) + len(pair)
         return [names[:enough] for names in pair]
-
-
-def _length(positions: Any) -> int:
-    """A number of positions."""
-    if isinstance(positions, bool) or not isinstance(positions, int) or positions < 1:
-        raise ValueError(f"positions must be a whole number of at least 1, not {positions!r}")
-    return positions

@@ -7,20 +7,22 @@ import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from itertools import chain, islice
 from types import TracebackType
 
 from rankloop.live.entries import Choice, Entry, Kind, pack_json
 from rankloop.live.journal import Journal
-from rankloop.live.learner import Learner, new_learner
+from rankloop.live.learner import Learner, new_learner, size_of_names
 from rankloop.live.loops import Loop, Loops
-from rankloop.live.replay import apply, choice_in, unpack_list
-from rankloop.live.replaying import open_in_base, split_base
+from rankloop.live.replay import apply, choice_in
+from rankloop.live.replaying import names_in_store, open_in_base, split_base
 from rankloop.live.stores import KnownLearner, Snapshot, StoreError
 
 logger = logging.getLogger("rankloop.live")
 
 PACKED_AT_ONCE = 100
-REMEMBERED_LISTS = 50_000
+SHARE_OF_LISTS = 0.1
+"""Part of the memory for lists at hand, those of learners in memory included."""
 
 
 class WarmLearners:
@@ -45,6 +47,7 @@ class WarmLearners:
         self._lock = threading.Lock()
         self._last = journal.header.last_learner
         self._lists: OrderedDict[int, tuple[str, ...]] = OrderedDict()
+        self._size_of_lists = 0
         self._rebuild: set[int] = set()
         """Learners whose state is not to be trusted: they are made anew from the journal."""
         self.tail: dict[int, list[Entry]] = {}
@@ -185,25 +188,22 @@ class WarmLearners:
             return ()  # before its first list
         names = self._lists.get(version)
         if names is None:
-            entry = self._store.entry(version)
-            names = self._names_in_base(version, learner) if entry is None else tuple(unpack_list(entry.body)[0])
+            names = names_in_store(self._store, version, learner)
             self.remember(version, names)
         return names
 
-    def _names_in_base(self, version: int, learner: int) -> tuple[str, ...]:
-        """The names of a list whose entry has been removed."""
-        base = self._store.base(learner)
-        lists = {} if base is None else split_base(base.state)[1]["lists"]
-        if str(version) not in lists:
-            raise StoreError(f"{self._store.name} has no list {version}: it is damaged")
-        return tuple(lists[str(version)])
+    def remembers(self, version: int) -> bool:
+        """Whether the names of a list are at hand."""
+        return version == 0 or version in self._lists
 
     def remember(self, version: int, names: tuple[str, ...]) -> None:
         """Keep the names of a list at hand: every click on it asks for them."""
         with self._lock:
-            self._lists[version] = names
-            if len(self._lists) > REMEMBERED_LISTS:
-                self._lists.popitem(last=False)
+            if version not in self._lists:
+                self._lists[version] = names
+                self._size_of_lists += size_of_names(names)
+            while self._size_of_lists > SHARE_OF_LISTS * self._memory and len(self._lists) > 1:
+                self._size_of_lists -= size_of_names(self._lists.popitem(last=False)[1])
 
     def discard(self, learner: Learner) -> None:
         """Give up a learner in an unknown state: the journal has all that it takes to make it anew."""
@@ -267,15 +267,21 @@ class WarmLearners:
         for learner in learners:
             learner.packed = max(learner.packed, written.get(learner.number, 0))
 
-    def write_all(self, *, with_tail: bool) -> bool:
-        """Write snapshots of all that have changed; with the tail, also of those nobody has asked for since a crash.
+    def bring_back(self, most: int | None = None) -> bool:
+        """Bring learners up to date that nobody has asked for since a crash, a limited number of them if so asked.
+
+        Whether none is left.
+        """
+        for number in list(islice(chain(list(self.tail), list(self._rebuild)), most)):
+            known = self.known(number)
+            self.get(self._loops.by_number[known.loop], known.key)
+        return not (self.tail or self._rebuild)
+
+    def write_all(self) -> bool:
+        """Write snapshots of all that have changed.
 
         Whether every learner's snapshot now covers what had happened to it before the call.
         """
-        if with_tail:
-            for number in [*self.tail, *self._rebuild]:
-                known = self.known(number)
-                self.get(self._loops.by_number[known.loop], known.key)
         with self._journal.writing, self._lock:
             whole = not (self.tail or self._rebuild)
             changed = [learner for learner in self._warm.values() if learner.applied > learner.packed]

@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
+from rankloop.checks import check_seed
 from rankloop.kernels import choose, entry, learn, shuffle, single_step, stream
 from rankloop.kernels.arrays import Array, Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.kernels.states import place
-from rankloop.policies.checks import check_seed
 from rankloop.storage import read_archive, write_archive
 
 Method = TypeVar("Method", bound=Callable[..., Any])

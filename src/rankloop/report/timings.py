@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from rankloop.environments.problems import each_of
 from rankloop.experiments import Outcome
 from rankloop.experiments.chapter2 import DAYS
 from rankloop.simulation import Result
@@ -57,13 +58,9 @@ def projection(outcome: Outcome) -> Projection:
                 whole = whole and bool(others)
                 speed = sum(others) / len(others) if others else 0.0
             part = paper.of(panel.name, label)
-            n_problems = _n_problems(panel.environment) if part.problems is None else part.problems
+            n_problems = len(each_of(panel.environment)) if part.problems is None else part.problems
             total += part.runs * part.horizon * n_problems * speed * 1e-6
     return Projection(total, whole)
-
-
-def _n_problems(environment: Any) -> int:
-    return len(environment) if isinstance(environment, list) else 1
 
 
 def comparisons(outcome: Outcome) -> list[Comparison]:
@@ -75,19 +72,3 @@ def comparisons(outcome: Outcome) -> list[Comparison]:
         if speed is not None and days is not None:
             found.append(Comparison(panel, player, days * DAY, speed * 1e-6 * THESIS_STEPS))
     return found
-
-
-def duration(seconds: float) -> str:
-    """A time as a person says it.
-
-    >>> [duration(s) for s in (0.02, 4.26, 59.7, 300, 8000, 200_000, 5e7)]
-    ['0.02 s', '4.3 s', '1 min', '5 min', '2.2 h', '2.3 days', '1.6 years']
-    """
-    if seconds < 0.005:
-        return "<0.01 s"
-    for size, unit in ((365.25 * DAY, "years"), (DAY, "days"), (3600.0, "h"), (60.0, "min")):
-        if seconds >= 0.99 * size:
-            amount = seconds / size
-            number = f"{amount:,.0f}" if amount >= 10 else f"{amount:.1f}".removesuffix(".0")
-            return f"{number} {unit[:-1] if number == '1' and unit.endswith('s') else unit}"
-    return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from rankloop.checks import check_between, check_number, check_positive, check_whole
 from rankloop.theory.advice import Advice, Plan
-from rankloop.theory.checks import check_between, check_whole
 from rankloop.theory.diversity import hybrid_bound, hybrid_gamma
 from rankloop.theory.drift import best_discount, best_window
 from rankloop.theory.dueling import merge_constant, merge_dts_bound
@@ -208,7 +208,7 @@ def advise_drift(
         raise ValueError(f"n_positions must be less than the {n_items} items, not {n_positions}: else all are shown")
     gap = check_between("gap", gap, 0, 1, closed=True)
     epsilon = check_between("epsilon", epsilon, 0, 1, closed=True)
-    days = check_between("days", days, 0, math.inf)
+    days = check_positive("days", days)
     horizon = max(2, math.ceil(traffic * days))
     window, gamma = best_window(horizon, changes), best_discount(horizon, changes)
     memory = 1 / (1 - gamma)
@@ -273,8 +273,7 @@ def advise_diversity(traffic: float, *, n_features: int, n_positions: int, gap: 
     n_features = check_whole("n_features", n_features, 1)
     n_positions = check_whole("n_positions", n_positions, 1)
     gap = check_between("gap", gap, 0, 1, closed=True)
-    if not 1 <= looks <= n_positions:
-        raise ValueError(f"looks must be a number from 1 to the {n_positions} positions, not {looks!r}")
+    looks = check_number("looks", looks, 1, n_positions)
 
     def least_gamma(n: float) -> float:
         return float(hybrid_gamma(n, n_features=n_features, n_positions=n_positions))
@@ -316,7 +315,7 @@ def advise_diversity(traffic: float, *, n_features: int, n_positions: int, gap: 
 
 
 def _check_traffic(traffic: float) -> float:
-    return check_between("traffic", traffic, 0, math.inf)
+    return check_positive("traffic", traffic)
 
 
 def _settle(needed: Callable[[float], float]) -> float:

@@ -1,4 +1,4 @@
-"""Arguments of bounds that are refused, with what was wrong and with what value."""
+"""Arrays that bounds are computed of: numbers of steps, numbers of things, probabilities."""
 
 from __future__ import annotations
 
@@ -26,22 +26,6 @@ def check_counts(name: str, counts: npt.ArrayLike) -> Floats:
     if wrong.any():
         raise ValueError(f"{name} must be numbers of at least 0, not {given[wrong].flat[0]:g}")
     return given
-
-
-def check_whole(name: str, value: Any, least: int) -> int:
-    """A whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
-    return int(value)
-
-
-def check_between(name: str, value: Any, low: float, high: float, *, closed: bool = False) -> float:
-    """A number strictly between two others, or equal to the higher one where `closed`."""
-    number = float(_numbers(name, value)) if np.ndim(value) == 0 else np.nan
-    if not (low < number < high or (closed and number == high)):
-        upto = f"be more than {low:g} and at most {high:g}" if closed else f"lie between {low:g} and {high:g}"
-        raise ValueError(f"{name} must {upto}, not be {value!r}")
-    return number
 
 
 def check_probabilities(name: str, values: npt.ArrayLike, ndim: int) -> Floats:

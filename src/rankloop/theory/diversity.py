@@ -7,7 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.theory.checks import Floats, check_between, check_steps, check_whole
+from rankloop.checks import check_between, check_whole
+from rankloop.theory.checks import Floats, check_steps
 
 
 def hybrid_gamma(horizon: npt.ArrayLike, *, n_features: int, n_positions: int, norm: float = 1.0) -> Floats:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.theory.checks import Floats, check_between, check_counts, check_probabilities, check_steps, check_whole
+from rankloop.checks import check_between, check_number, check_whole
+from rankloop.theory.checks import Floats, check_counts, check_probabilities, check_steps
 from rankloop.theory.divergence import bernoulli_divergence
 
 ROUNDING = 1e-9
@@ -177,8 +178,7 @@ def drift_gaps(attractions: npt.ArrayLike, n_positions: int) -> Floats:
 
 
 def _check_schedule(horizon: float, breakpoints: float) -> tuple[float, float]:
-    if not 1 <= horizon < math.inf:
-        raise ValueError(f"horizon must be a number of at least 1, not {horizon!r}")
+    check_number("horizon", horizon, 1)
     if not 0 < breakpoints <= horizon:
         raise ValueError(f"breakpoints must be more than 0 and at most the horizon {horizon:g}, not {breakpoints!r}")
     return horizon, breakpoints

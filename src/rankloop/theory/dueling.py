@@ -7,7 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.theory.checks import Floats, check_between, check_probabilities, check_steps, check_whole
+from rankloop.checks import check_between, check_whole
+from rankloop.theory.checks import Floats, check_probabilities, check_steps
 from rankloop.theory.divergence import bernoulli_divergence
 
 

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.theory.checks import Floats, check_between, check_probabilities, check_steps, check_whole
+from rankloop.checks import check_between, check_whole
+from rankloop.theory.checks import Floats, check_probabilities, check_steps
 
 
 def bubble_rank_bound(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from references.merging import coin, regroup
 
 import rankloop as rl
-from rankloop.policies.dueling.merging import N_BATCHES, Batches, pair_batches
+from rankloop.policies.dueling.merging import N_BATCHES, Batches
 
 
 def regrouped(sizes: list[int], M: int) -> list[list[int]]:
@@ -28,7 +28,7 @@ def regrouped(sizes: list[int], M: int) -> list[list[int]]:
         smallest=0.5 * M,
         largest=1.5 * M,
     )
-    pair_batches(batches)
+    regroup(batches)
     n_batches = batches.counts[N_BATCHES]
     return [
         batches.order[start : start + size].tolist()

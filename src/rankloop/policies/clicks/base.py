@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
+from rankloop.checks import check_whole, is_finite, is_index
 from rankloop.kernels.arrays import Array, Clicks, Ints, Stream
 from rankloop.policies.base import Policy, choose_once, learn_once, new_stream
-from rankloop.policies.checks import check_kept, check_whole, is_finite, is_index
+from rankloop.policies.checks import check_kept
 
 
 class Ranking(Sequence[int]):

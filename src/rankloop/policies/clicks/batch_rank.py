@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankloop.checks import check_whole
 from rankloop.kernels import below, choose, compiled, inlined, learn, step
 from rankloop.kernels.arrays import Clicks, Ints, Items, Notes, Stream
-from rankloop.policies.checks import check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 
 FIRST, END, STAMP, QUOTA, STAGE, UNFINISHED = range(6)

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankloop.checks import check_between, check_whole
 from rankloop.kernels import below, choose, entry, inlined, learn, next_word, step
 from rankloop.kernels.arrays import Clicks, Flags, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import learn_once
-from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.clicks.draws import Draws, fingerprint, is_fingerprint, no_draws, repeats
 from rankloop.policies.clicks.initial import check_initial

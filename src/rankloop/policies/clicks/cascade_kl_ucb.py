@@ -7,10 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankloop.checks import check_flag
 from rankloop.kernels import choose, compiled, inlined, learn, step
 from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
-from rankloop.policies.checks import check_flag
-from rankloop.policies.clicks.cascading import _CascadingPolicy, break_ties, n_examined, repair_order
+from rankloop.policies.clicks.cascading import (
+    _CascadingPolicy,
+    break_ties,
+    n_examined,
+    repair_order,
+)
 
 NEVER_SEEN = 2.0
 """The index of an item without data: above all others."""

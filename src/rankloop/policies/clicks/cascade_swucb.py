@@ -7,10 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankloop.checks import check_flag, check_positive, check_whole
 from rankloop.kernels import choose, compiled, inlined, learn, step
 from rankloop.kernels.arrays import Clicks, Floats, Ints, Ints32, Items, Notes, Stream
-from rankloop.policies.checks import check_flag, check_positive, check_whole
-from rankloop.policies.clicks.cascading import _CascadingPolicy, n_examined, show_largest
+from rankloop.policies.clicks.cascading import (
+    _CascadingPolicy,
+    n_examined,
+    show_largest,
+)
 from rankloop.policies.clicks.forgetting import check_schedule
 from rankloop.theory import best_window
 

@@ -7,10 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankloop.checks import check_flag, check_positive
 from rankloop.kernels import choose, learn, step
 from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
-from rankloop.policies.checks import check_flag, check_positive
-from rankloop.policies.clicks.cascading import _CascadingPolicy, n_examined, show_largest
+from rankloop.policies.clicks.cascading import (
+    _CascadingPolicy,
+    n_examined,
+    show_largest,
+)
 
 
 class CascadeUCB1State(NamedTuple):

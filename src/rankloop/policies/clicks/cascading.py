@@ -157,7 +157,7 @@ def examined_of_outdated(
     which may have been on an item that is gone.
     """
     observed = np.array(clicks[: len(items) if seen is None else seen], np.uint8)
-    n = n_examined.py_func(observed, last_click) if len(observed) else 0  # type: ignore[attr-defined]
+    n = n_examined(observed, last_click) if len(observed) else 0
     there = [k for k in range(n) if items[k] is not None][:n_positions]
     there.sort(key=lambda k: observed[k])
     return np.array([items[k] for k in there], np.int64), observed[there]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankloop.policies.checks import check_whole
+from rankloop.checks import check_whole
 
 
 def check_schedule(name: str, given: Any, horizon: Any, breakpoints: Any) -> tuple[int | None, int | None]:

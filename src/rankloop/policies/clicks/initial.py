@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rankloop.policies.checks import is_index
+from rankloop.checks import is_index
 
 
 def check_initial(initial: Sequence[int]) -> list[int]:

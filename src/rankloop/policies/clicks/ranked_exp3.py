@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankloop.checks import check_between, check_whole
 from rankloop.kernels import below, choose, compiled, inlined, learn, step, uniform
 from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import learn_once
-from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 
 LARGEST_TOTAL = 1e100

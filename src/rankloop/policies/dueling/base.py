@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from rankloop.checks import check_whole, is_finite, is_index
 from rankloop.kernels.arrays import Floats
 from rankloop.policies.base import Policy, choose_once, learn_once
-from rankloop.policies.checks import check_whole, is_finite, is_index
 
 NOTES = 2
 """How many numbers a dueling policy may note about a duel."""

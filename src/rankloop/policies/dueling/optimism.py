@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankloop.checks import check_positive
 from rankloop.kernels import compiled, inlined
 from rankloop.kernels.arrays import Floats, Ints
-from rankloop.policies.checks import check_positive
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 
 UNSEEN = -1.0

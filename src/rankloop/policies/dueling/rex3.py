@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankloop.checks import check_between, check_whole
 from rankloop.kernels import below, choose, compiled, inlined, learn, step, uniform
 from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import new_stream
-from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.dueling.base import Duel, DuelingPolicy, check_n_arms
 
 LARGEST_TOTAL = 1e150

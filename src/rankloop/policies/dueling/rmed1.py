@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankloop.checks import check_positive
 from rankloop.kernels import choose, compiled, inlined, learn, pick_largest, step
 from rankloop.kernels.arrays import Flags, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import new_stream, shuffled
-from rankloop.policies.checks import check_positive
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 
 OBSERVED, FIRST, SECOND, POSITION, LENGTH = range(5)

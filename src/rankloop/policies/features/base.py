@@ -10,9 +10,9 @@ from typing import Any, ClassVar, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankloop.checks import check_number, is_finite, is_index, is_whole
 from rankloop.kernels.arrays import Array, Bytes, Clicks, Floats, Ints, Stream
 from rankloop.policies.base import choose_once, learn_once
-from rankloop.policies.checks import is_finite, is_index, is_number
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.features.catalogue import (
     Catalogue,
@@ -91,11 +91,8 @@ class FeaturePolicy(ClickPolicy):
         ridge: float,
         seed: int | None,
     ) -> None:
-        if not is_number(gamma) or not 0 <= gamma <= LARGEST:
-            raise ValueError(f"gamma must be a number from 0 to {LARGEST:g}, not {gamma!r}")
-        if not is_number(ridge) or not 1 / LARGEST <= ridge <= LARGEST:
-            raise ValueError(f"ridge must be a number from {1 / LARGEST:g} to {LARGEST:g}, not {ridge!r}")
-        self.gamma, self.ridge = float(gamma), float(ridge)
+        self.gamma = check_number("gamma", gamma, 0, LARGEST)
+        self.ridge = check_number("ridge", ridge, 1 / LARGEST, LARGEST)
         self._widths: tuple[int, int] | None = None
         self._features = self._check_new(relevance, topics)
         self._widths = n_columns(relevance), n_columns(topics)
@@ -429,8 +426,7 @@ class FeaturePolicy(ClickPolicy):
             raise ValueError(f"{ranking!r} is not a list of this policy: feedback belongs to the policy that chose it")
         if not all(map(is_finite, notes)):
             raise self._wrong_notes(ranking)
-        whole = [item for item in ranking if isinstance(item, int | np.integer) and not isinstance(item, bool)]
-        brought = [item for item in whole if -(2**63) <= item < 0]
+        brought = [item for item in ranking if is_whole(item) and -(2**63) <= item < 0]
         width = self._n_relevance + self._n_topics
         if len(notes) != len(brought) * width or not brought:
             raise self._wrong_notes(ranking)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankloop.checks import check_number
 from rankloop.kernels.arrays import Stream
-from rankloop.policies.checks import is_number
 from rankloop.policies.features.base import LARGEST, FeaturePolicy
 from rankloop.policies.features.cascade_lin_ucb import CascadeLinUCB
 from rankloop.policies.features.catalogue import Catalogue
@@ -88,11 +88,8 @@ class C2UCB(CascadeLinUCB):
         noise: float = 1.0,
         seed: int | None = None,
     ) -> None:
-        if not is_number(diversity) or not 0 <= diversity <= LARGEST:
-            raise ValueError(f"diversity must be a number from 0 to {LARGEST:g}, not {diversity!r}")
-        if not is_number(noise) or not SMALLEST_NOISE <= noise <= LARGEST:
-            raise ValueError(f"noise must be a number from {SMALLEST_NOISE:g} to {LARGEST:g}, not {noise!r}")
-        self.diversity, self.noise = float(diversity), float(noise)
+        self.diversity = check_number("diversity", diversity, 0, LARGEST)
+        self.noise = check_number("noise", noise, SMALLEST_NOISE, LARGEST)
         super().__init__(features, n_positions, gamma=gamma, ridge=ridge, seed=seed)
 
     def _state_with(self, catalogue: Catalogue, rng: Stream, model: Ridge) -> FeatureState | DiverseState:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankloop.checks import is_index
 from rankloop.kernels.arrays import Bytes, Floats, Ints
-from rankloop.policies.checks import is_index
 
 SLACK = 1e-9
 """How far a topic may lie outside its bounds by rounding."""

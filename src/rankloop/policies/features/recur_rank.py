@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop.kernels import below, choose, compiled, entry, learn, step
+from rankloop.checks import check_between, check_whole
+from rankloop.kernels import allocating, below, choose, compiled, entry, learn, step
 from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import shuffled
-from rankloop.policies.checks import check_between, check_whole
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.features.catalogue import check_features
 from rankloop.policies.features.design import g_optimal, least_squares
@@ -107,7 +107,7 @@ def _end_phases(
                 start = k
 
 
-@compiled
+@allocating
 def _estimate(
     features: Floats, members: Ints, tried: Ints, tally: Ints, first: int, end: int, n_tried: int, rank: int
 ) -> Floats:
@@ -131,7 +131,7 @@ def _estimate(
     return attraction
 
 
-@compiled
+@allocating
 def _sort(members: Ints, attraction: Floats, first: int, end: int) -> None:
     """Put the items of a part in order, best first; equals stay as they were. Runs of doubling size are merged."""
     merged = members.copy()
@@ -152,7 +152,7 @@ def _sort(members: Ints, attraction: Floats, first: int, end: int) -> None:
         size *= 2
 
 
-@compiled
+@allocating
 def _start_phase(
     features: Floats,
     members: Ints,
