@@ -13,7 +13,7 @@ Runs = Annotated[str, typer.Option(metavar="N", help="Independent runs of each p
 RunsOfQuery = Annotated[str, typer.Option(metavar="N", help="Independent runs of each policy on each query.")]
 Workers = Annotated[str | None, typer.Option(metavar="N", help="Threads.", show_default="all cores")]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Where results go.")]
-Seed = Annotated[str, typer.Option(metavar="N", help="Of everything random.")]
+Seed = Annotated[str, typer.Option(metavar="N", help="Seed of all random numbers.")]
 Models = Annotated[
     str | None,
     typer.Argument(
@@ -29,7 +29,7 @@ Queries = Annotated[
 ]
 
 
-class Scale(NamedTuple):
+class RunOptions(NamedTuple):
     """How long, how often and with what random numbers to simulate."""
 
     horizon: int
@@ -39,7 +39,7 @@ class Scale(NamedTuple):
     workers: int | None
 
     @classmethod
-    def read(cls, horizon: str, runs: str, seed: str, checkpoints: str, workers: str | None) -> Scale:
+    def read(cls, horizon: str, runs: str, seed: str, checkpoints: str, workers: str | None) -> RunOptions:
         """What the options say, or `Refused`."""
         return cls(
             whole("--horizon", horizon, 1),
