@@ -21,6 +21,8 @@ from rankloop.cli.running import check_writable, finish, run, write_report
 from rankloop.cli.tables import print_results
 from rankloop.environments.problems import each_of
 from rankloop.experiments import Amount, Experiment, Outcome, Panel, Player, Source
+from rankloop.extras import PLOTS, how_to_install
+from rankloop.policies import Policy
 from rankloop.report import as_csv, rows
 from rankloop.simulation import Result
 from rankloop.simulation.jobs import SimulationJob
@@ -125,12 +127,10 @@ def _report(
     for remark in problem.remarks(results):
         print(remark)
     print(f"Table:    {folder / 'results.csv'}")
-    print(f"Plots:    {', '.join(str(folder / name) for name in report.pictures)}" if report.pictures else NO_PLOTS)
+    drawn = ", ".join(str(folder / name) for name in report.pictures)
+    print(f"Plots:    {drawn}" if drawn else how_to_install("plots", PLOTS))
     print(f"Runs:     {', '.join(str(folder / file_name(result.policy)) for result in results)}")
     finish([outcome], report, folder, left)
-
-
-NO_PLOTS = "No plots: pip install 'rankloop[plots]'"
 
 
 class _Made(NamedTuple):
@@ -160,10 +160,10 @@ def _setting(command: str, blank: Result) -> dict[str, Any]:
 
 def _difference(old: dict[str, Any], new: dict[str, Any]) -> str:
     """What a folder's results differ in from those that are wanted; empty where it is nothing."""
-    if old.get("problem") != new["problem"] and old.get("horizon") == new["horizon"]:
-        return f"problem was {old.get('environment')} and is now another, {new['environment']}"
-    for name in ("command", "horizon", "seed", "top", "checkpoints", "problem", "steps"):
+    for name in ("horizon", "seed", "top", "problem", "checkpoints", "steps", "command"):
         if old.get(name) != new[name]:
+            if name == "problem":
+                return f"problem was {old.get('environment')} and is now another, {new['environment']}"
             return f"{name} was {old.get(name)} and is now {new[name]}"
     return ""
 
@@ -173,7 +173,9 @@ def _read(folder: Path) -> dict[str, Any] | None:
     try:
         return dict(json.loads((folder / SETTING).read_text()))
     except (OSError, ValueError, TypeError):
-        return {} if (folder / "results.csv").exists() or (folder / SETTING).exists() else None
+        of_policies = [file for file in folder.glob("*.npz") if re.split(r"\W", file.name)[0] in Policy.known]
+        old = of_policies or any((folder / name).exists() for name in (SETTING, "results.csv"))
+        return {} if old else None
 
 
 def _kept(folder: Path, setting: dict[str, Any]) -> dict[str, tuple[str, int]]:
