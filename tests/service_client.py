@@ -14,7 +14,7 @@ from rankloop.service.run import address_of, listen, server_of
 from rankloop.service.service import Service
 
 ADMIN = "admin-key-of-the-tests"
-SECONDS = 60.0
+SECONDS = 200.0
 
 
 class Running:

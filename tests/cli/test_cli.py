@@ -238,6 +238,7 @@ def test_bad_matrices(content: str, complaint: str, tmp_path: Path) -> None:
         (["duel", "cycle", "--policies", "MergeDTS(alpha=1,alpha=2)"], "alpha is given twice"),
         (["duel", "cycle", "--policies", "__import__('os')"], "parameters need their names"),
         (["duell", "cycle"], "no command 'duell': did you mean duel?"),
+        (["clicks", "fitt"], "no command 'fitt': did you mean fit?"),
         (["zzz"], "no command 'zzz': there are advise, bounds, clicks, demo, diversify, drift, duel"),
         (["demo", "--horizon", "0"], "--horizon must be"),
         (["demo", "--runs", "x"], "--runs must be"),

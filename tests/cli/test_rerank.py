@@ -12,7 +12,7 @@ from command_line import rankloop, refused
 
 import rankloop as rl
 from rankloop.cli.arguments import click_policies, make_click_policies
-from rankloop.environments.queries import built_in, drifting
+from rankloop.environments.synthetic_queries import built_in, drifting
 from rankloop.policies import Policy
 
 POSITIONS = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.1]

@@ -8,8 +8,10 @@ import typer
 
 from rankloop.cli.arguments import number, whole
 from rankloop.cli.errors import refusing
+from rankloop.cli.groups import Group
+from rankloop.cli.options import OPTIONS
 
-app = typer.Typer(no_args_is_help=True, help="How many days until a decision, and with which parameters.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="How many days until a decision, and with which parameters.")
 
 Traffic = Annotated[str, typer.Option(metavar="X", help="Comparisons or lists a day.", show_default=False)]
 AttractionGap = Annotated[
@@ -36,7 +38,7 @@ def rankers(
 
     Example: rankloop advise rankers --traffic 1e5 --rankers 136 --gap 0.05
     """
-    with refusing():
+    with refusing(options=OPTIONS):
         from rankloop.theory import advise_rankers
 
         advice = advise_rankers(
@@ -70,7 +72,7 @@ def rerank(
 
     Example: rankloop advise rerank --traffic 2e4 --items 10 --gap 0.1 --attraction 0.5 --examination 0.5
     """
-    with refusing():
+    with refusing(options=OPTIONS):
         from rankloop.theory import advise_reranking
 
         advice = advise_reranking(
@@ -100,7 +102,7 @@ def drift(
 
     Example: rankloop advise drift --traffic 1e4 --items 10 --positions 3 --gap 0.3 --days 100 --changes 9
     """
-    with refusing():
+    with refusing(options=OPTIONS):
         from rankloop.theory import advise_drift
 
         advice = advise_drift(
@@ -129,7 +131,7 @@ def diversify(
 
     Example: rankloop advise diversify --traffic 1e4 --features 30 --positions 10 --gap 0.1
     """
-    with refusing():
+    with refusing(options=OPTIONS):
         from rankloop.theory import advise_diversity
 
         advice = advise_diversity(

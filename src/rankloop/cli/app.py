@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from rankloop import __version__
 from rankloop.cli.advise import app as advise
@@ -19,6 +18,7 @@ from rankloop.cli.drift import drift
 from rankloop.cli.duel import duel
 from rankloop.cli.errors import Refused
 from rankloop.cli.experiments import experiments
+from rankloop.cli.groups import Group
 from rankloop.cli.keys import app as keys
 from rankloop.cli.live import app as live
 from rankloop.cli.policies import policies
@@ -26,13 +26,12 @@ from rankloop.cli.preferences import preferences
 from rankloop.cli.reproduce import reproduce
 from rankloop.cli.rerank import rerank
 from rankloop.cli.serve import serve
-from rankloop.wording import suggestion
 
 INTERRUPTED = 130
 """What a shell expects of a command that Ctrl-C has ended."""
 
 
-class Commands(TyperGroup):
+class Commands(Group):
     """Subcommands whose errors are one line on standard error."""
 
     def main(
@@ -62,12 +61,6 @@ class Commands(TyperGroup):
         if code == INTERRUPTED:
             print("interrupted", file=sys.stderr)
         sys.exit(code or 0)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The subcommand that was asked for."""
-        if args and not args[0].startswith("-") and args[0] not in self.commands:
-            raise Refused(f"no command {args[0]!r}{suggestion(args[0], sorted(self.commands))}")
-        return super().resolve_command(ctx, args)
 
 
 def _complain(message: str) -> None:

@@ -275,6 +275,7 @@ def _no_matrix(text: str, builtin: list[str]) -> str:
 def no_file(text: str) -> str:
     """That a file is missing, and which one may be meant."""
     path = Path(text)
-    beside = [other.name for other in path.parent.iterdir() if other.is_file()] if path.parent.is_dir() else []
-    near = nearest(path.name, beside)
-    return f"there is no file {text}" + (f": did you mean {near}?" if near else "")
+    files = [other for other in path.parent.iterdir() if other.is_file()] if path.parent.is_dir() else []
+    beside = {other.stem: other.name for other in files}
+    near = nearest(path.stem, beside)
+    return f"there is no file {text}" + (f": did you mean {beside[near]}?" if near else "")

@@ -8,9 +8,13 @@ import typer
 
 from rankloop.cli.arguments import number, whole
 from rankloop.cli.errors import refusing
+from rankloop.cli.groups import Group
+from rankloop.cli.options import OPTIONS
 
 app = typer.Typer(
-    no_args_is_help=True, help="What the theorems promise: bounds on regret, and the parameters that go with them."
+    cls=Group,
+    no_args_is_help=True,
+    help="What the theorems promise: bounds on regret, and the parameters that go with them.",
 )
 
 Horizon = Annotated[str, typer.Option(metavar="N", help="Steps: duels, or lists shown.", show_default=False)]
@@ -64,7 +68,7 @@ def duel(
     from rankloop.theory import dueling_lower_bound, smallest_gap
 
     problem = read_matrix(matrix)
-    with refusing(problem.name):
+    with refusing(problem.name, OPTIONS):
         lower = float(dueling_lower_bound(steps, problem.preferences))
         gap = smallest_gap(problem.preferences)
     rows = [
@@ -109,7 +113,7 @@ def bubble_rank(
 
     from rankloop.theory import bubble_rank_bound, safety_probability
 
-    with refusing():
+    with refusing(options=OPTIONS):
         bound = float(bubble_rank_bound(steps, n_items=n_items, initial_inversions=wrong, gap=difference, **looked_at))
         safe = float(safety_probability(steps, n_items=n_items))
     rows = [
@@ -163,7 +167,7 @@ def drift(
 
     from rankloop.theory import best_discount, best_window, cascade_ducb_bound, cascade_swucb_bound, drift_lower_bound
 
-    with refusing():
+    with refusing(options=OPTIONS):
         tau = best_window(steps, changes) if window is None else whole("--window", window, 2)
         discount = best_discount(steps, changes) if gamma is None else number("--gamma", gamma)
         gaps = [difference] * n_items
@@ -203,7 +207,7 @@ def hybrid(
 
     from rankloop.theory import hybrid_bound, hybrid_eta, hybrid_gamma
 
-    with refusing():
+    with refusing(options=OPTIONS):
         eta = hybrid_eta(n_positions, number("--largest-attraction", largest_attraction))
     bound = float(hybrid_bound(steps, n_features=n_features, n_positions=n_positions))
     gamma = float(hybrid_gamma(steps, n_features=n_features, n_positions=n_positions))
@@ -221,7 +225,7 @@ def _merge_dts(n_arms: int, gap: float, steps: int, alpha_text: str, batch_size:
 
     from rankloop.theory import merge_comparisons_bound, merge_constant, merge_dts_bound
 
-    with refusing():
+    with refusing(options=OPTIONS):
         bound = float(
             merge_dts_bound(steps, n_arms=n_arms, gap=gap, alpha=alpha, batch_size=batch_size, epsilon=1 / steps)
         )

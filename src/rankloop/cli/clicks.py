@@ -13,13 +13,14 @@ import typer
 
 from rankloop.cli.arguments import number, one_of, whole, whole_or_none
 from rankloop.cli.errors import refusing
+from rankloop.cli.groups import Group
 from rankloop.wording import suggestion
 
 if TYPE_CHECKING:
     from rankloop.click_models import ClickModel
     from rankloop.datasets import ClickLog
 
-app = typer.Typer(no_args_is_help=True, help="Fit click models to click logs, and judge them.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Fit click models to click logs, and judge them.")
 
 SYNTHETIC = "synthetic"
 SYNTHETIC_SESSIONS = 20_000

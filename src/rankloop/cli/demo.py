@@ -135,7 +135,7 @@ def safe_reranking(horizon: int | None, runs: int | None) -> Iterator[Part]:
     """How to improve a list without ever breaking it?"""
     from rankloop.cli.arguments import make_click_policies
     from rankloop.cli.rerank import COUNTED
-    from rankloop.environments.queries import built_in
+    from rankloop.environments.synthetic_queries import built_in
 
     steps, problems = horizon or 1_000_000, built_in(N_QUERIES, "PBM")
     yield Part(
@@ -179,7 +179,7 @@ def _safety(results: Results) -> str:
 def changing_preferences(horizon: int | None, runs: int | None) -> Iterator[Part]:
     """What to do when tastes change?"""
     from rankloop.cli.arguments import make_click_policies
-    from rankloop.environments.queries import N_EPOCHS, built_in, drifting
+    from rankloop.environments.synthetic_queries import N_EPOCHS, built_in, drifting
 
     steps = horizon or 100_000
     if steps < N_EPOCHS:

@@ -49,7 +49,7 @@ def drift(
     from rankloop.cli.arguments import make_click_policies, whole
     from rankloop.cli.own_problem import OwnProblem, compare
     from rankloop.cli.queries import read_queries, read_shape, source_of
-    from rankloop.environments.queries import N_DRIFTING, N_EPOCHS, drifting
+    from rankloop.environments.synthetic_queries import N_DRIFTING, N_EPOCHS, drifting
 
     whole("--horizon", horizon, N_EPOCHS)
     problems, name = read_queries(models, click_model, queries, least=N_DRIFTING)
@@ -73,7 +73,7 @@ def drift(
 
 def evenly(horizon: int, number: int) -> list[int]:
     """Checkpoints spread evenly over time, the ends of all epochs among them."""
-    from rankloop.environments.queries import N_EPOCHS, epoch_length
+    from rankloop.environments.synthetic_queries import N_EPOCHS, epoch_length
 
     spread = {max(1, horizon * k // number) for k in range(1, number + 1)}
     return sorted(spread | {min(horizon, epoch_length(horizon) * k) for k in range(1, N_EPOCHS + 1)})

@@ -29,6 +29,22 @@ Queries = Annotated[
 ]
 
 
+OPTIONS = {
+    "n_arms": "--rankers",
+    "n_rankers": "--rankers",
+    "n_items": "--items",
+    "n_positions": "--positions",
+    "n_features": "--features",
+    "initial_inversions": "--wrong-pairs",
+    "wrong_pairs": "--wrong-pairs",
+    "batch_size": "--batch-size",
+    "chi_min": "--chi-min",
+    "chi_max": "--chi-max",
+    "largest_attraction": "--largest-attraction",
+}
+"""What parameters of the theory are called on the command line, where that is not their own name."""
+
+
 class RunOptions(NamedTuple):
     """How long, how often and with what random numbers to simulate."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rankloop.cli.arguments import no_file, one_of, whole, whole_or_none
 from rankloop.cli.errors import Refused, refusing
 from rankloop.environments.problems import offers
-from rankloop.environments.queries import N_ITEMS, built_in
+from rankloop.environments.synthetic_queries import N_ITEMS, built_in
 from rankloop.wording import count
 
 if TYPE_CHECKING:

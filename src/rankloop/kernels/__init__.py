@@ -1,7 +1,7 @@
 """Compiled steps and random draws: the floor that everything else stands on."""
 
 from rankloop.kernels.arrays import Stream
-from rankloop.kernels.compiler import cache_directory, compiled, entry, inlined, single_step
+from rankloop.kernels.compiler import allocating, cache_directory, compiled, entry, inlined, single_step
 from rankloop.kernels.lanes import Lanes, fill_words, lanes
 from rankloop.kernels.posterior import (
     Rates,
@@ -23,6 +23,7 @@ __all__ = [
     "Rates",
     "StepError",
     "Stream",
+    "allocating",
     "below",
     "beta",
     "cache_directory",

@@ -2,7 +2,7 @@
 
 uvicorn makes a task, an event and several objects for each request, which costs as much as all the rest. So requests
 to `rank` and `events` whose answer is in memory are answered by the protocol itself. Everything else (new keys,
-batches, web pages, errors about keys, requests that wait behind others) goes the way of all requests, through the application.
+batches, web pages, errors about keys, requests that wait behind others) goes through the application.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ class QuickProtocol(HttpToolsProtocol):
         """What is asked for, where the request may be answered here: the route's name."""
         self._loop_asked = ""
         self._body = b""
+        self._waiting = _Waiting()
         self._reply = b""
         self._fate = ""
         self._begun = self._idle_since = 0.0
@@ -158,14 +159,15 @@ class QuickProtocol(HttpToolsProtocol):
             self._reply = self._problem(senseless(ValueError(heard.reason), FIELDS))
         else:
             self._reply = self._whole(200, encode(heard))
-        self.cycle = _Waiting()  # type: ignore[assignment]
+        self._waiting = _Waiting()  # requests that come meanwhile wait behind it, and take its place
+        self.cycle = self._waiting  # type: ignore[assignment]
         service.requests += 1
         service.committer.when_durable(self._durable)
         return True
 
     def _durable(self, error: Exception | None) -> None:
         """The event has been written for good, or could not be."""
-        service, waiting = self._quick.service, self.cycle
+        service, waiting = self._quick.service, self._waiting
         service.requests -= 1
         waiting.response_complete = True
         status = 422 if self._fate == "invalid" else 200

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.checks import check_between, check_whole
-from rankloop.kernels import below, choose, compiled, entry, inlined, learn, step
+from rankloop.kernels import allocating, below, choose, compiled, entry, inlined, learn, step
 from rankloop.kernels.arrays import Clicks, Flags, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 
@@ -122,7 +122,7 @@ def _decide(wins: Ints, needed: Ints, better: Flags, scale: float, i: int, j: in
     return True
 
 
-@compiled
+@allocating
 def _arrange(better: Flags, block: Ints, order: Ints, end: Ints, noted: Floats) -> None:
     """Sort the items into blocks: first those that none is better than, and so on."""
     n_items, n_positions = len(block), len(end)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop.checks import check_between, check_whole
-from rankloop.kernels import below, choose, compiled, entry, learn, step
+from rankloop.kernels import allocating, below, choose, compiled, entry, learn, step
 from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import shuffled
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
@@ -107,7 +107,7 @@ def _end_phases(
                 start = k
 
 
-@compiled
+@allocating
 def _estimate(
     features: Floats, members: Ints, tried: Ints, tally: Ints, first: int, end: int, n_tried: int, rank: int
 ) -> Floats:
@@ -131,7 +131,7 @@ def _estimate(
     return attraction
 
 
-@compiled
+@allocating
 def _sort(members: Ints, attraction: Floats, first: int, end: int) -> None:
     """Put the items of a part in order, best first; equals stay as they were. Runs of doubling size are merged."""
     merged = members.copy()
@@ -152,7 +152,7 @@ def _sort(members: Ints, attraction: Floats, first: int, end: int) -> None:
         size *= 2
 
 
-@compiled
+@allocating
 def _start_phase(
     features: Floats,
     members: Ints,
@@ -260,13 +260,13 @@ class RecurRank(ClickPolicy):
 
     Notes
     -----
-    The paper leaves the following open. The design's largest leverage g is at most 1 % above its bound, the dimension of what
-    the features of a part's items span; both are worked out for each part, and the item of weight w is tried
-    `ceil(g w 4^l / 2 log(n / delta_l))` times where the part has n. With `delta_l = delta / (2 K l (l + 1))`,
+    The paper leaves the following open. The design's largest leverage g is at most 1 % above its bound, the dimension
+    of the span of the features of a part's items. Both are computed for each part, and the item of weight w is tried
+    `ceil(g w 4^l / 2 log(n / delta_l))` times in a part of n items. With `delta_l = delta / (2 K l (l + 1))`,
     Hoeffding's inequality holds on both sides, for K parts and all phases, with probability 1 - delta. Trials come in
-    random order, so that those of one part meet every state of another part equally. Items of equal estimates stay in the
-    order they were in, which is random at first. A part whose items all have the same features, or ones
-    whose squares vanish next to those of others, has nothing to learn and is left as it is.
+    random order, so that those of one part meet every state of another part equally. Items of equal estimates keep
+    their order, which is random at first. A part whose items all have the same features, or features whose squares
+    vanish next to those of others, has nothing to learn and is left as it is.
 
     References
     ----------
