@@ -33,8 +33,8 @@ from rankloop.experiments.declare import Amount, Experiment, Failure, Finding, O
 from rankloop.experiments.judging import judged_by, tally
 from rankloop.experiments.readings import Read
 from rankloop.experiments.statistics import Published
+from rankloop.runs import Run
 from rankloop.simulation import Result
-from rankloop.simulation.result import Run
 
 STEPS = (10, 100, 1000, 10_000)
 Curve = tuple[Sequence[int], np.ndarray]

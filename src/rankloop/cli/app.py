@@ -9,7 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from rankloop import __version__
-from rankloop.cli import advise, bounds, clicks, live
+from rankloop.cli.advise import app as advise
+from rankloop.cli.bounds import app as bounds
+from rankloop.cli.clicks import app as clicks
 from rankloop.cli.demo import demo
 from rankloop.cli.diversify import diversify
 from rankloop.cli.drift import drift
@@ -17,10 +19,13 @@ from rankloop.cli.duel import duel
 from rankloop.cli.errors import Refused
 from rankloop.cli.experiments import experiments
 from rankloop.cli.groups import Group
+from rankloop.cli.keys import app as keys
+from rankloop.cli.live import app as live
 from rankloop.cli.policies import policies
 from rankloop.cli.preferences import preferences
 from rankloop.cli.reproduce import reproduce
 from rankloop.cli.rerank import rerank
+from rankloop.cli.serve import serve
 
 INTERRUPTED = 130
 """What a shell expects of a command that Ctrl-C has ended."""
@@ -66,7 +71,6 @@ def _complain(message: str) -> None:
 app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -87,9 +91,10 @@ def _rankloop(
     """Optimise ranking systems online, as bandits."""
 
 
-for command in (duel, rerank, drift, diversify, preferences, policies, experiments, reproduce, demo):
+for command in (duel, rerank, drift, diversify, preferences, policies, experiments, reproduce, demo, serve):
     app.command()(command)
-app.add_typer(clicks.app, name="clicks")
-app.add_typer(bounds.app, name="bounds")
-app.add_typer(advise.app, name="advise")
-app.add_typer(live.app, name="live")
+app.add_typer(clicks, name="clicks")
+app.add_typer(bounds, name="bounds")
+app.add_typer(advise, name="advise")
+live.add_typer(keys, name="keys")
+app.add_typer(live, name="live")

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from rankloop.cli.arguments import no_file, one_of, whole, whole_or_none
 from rankloop.cli.errors import Refused, refusing
 from rankloop.environments.problems import offers
-from rankloop.environments.queries import N_ITEMS, built_in
+from rankloop.environments.synthetic_queries import N_ITEMS, built_in
 from rankloop.wording import count
 
 if TYPE_CHECKING:
     from rankloop.environments import ClickProblem
+    from rankloop.experiments import Source
 
 N_BUILT_IN = 10
 """Built-in queries, where no number is given."""
@@ -55,6 +56,13 @@ def read_queries(
         raise Refused(f"--queries must be at most {len(problems)}, not {wanted}: {there}")
     problems = problems[:wanted]
     return problems, f"{count(len(problems), 'query', 'queries')} of {path.name}, {model}"
+
+
+def source_of(models: str | None) -> Source:
+    """Where the queries come from, for the report."""
+    from rankloop.experiments import Source
+
+    return Source("made-up queries", real=False) if models is None else Source(Path(models).name, real=True)
 
 
 def read_shape(positions: str | None, top: str | None, counted: int | None, first: ClickProblem) -> tuple[int, int]:

@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
-from rankloop.cli.options import ClickModelName, Models, Out, Queries, RunsOfQuery, Scale, Seed, Workers
+from rankloop.cli.options import ClickModelName, Models, Queries, RunsOfQuery, Scale, Seed, Workers
 
 CHAPTER_3 = "BubbleRank,TopRank,BatchRank,CascadeKLUCB,FixedRanking"
 """The policies that the thesis compares in its chapter on safe re-ranking."""
+
+FOLDER = "rerank-results"
 
 COUNTED = 5
 """Positions over which the thesis counts regret."""
@@ -36,7 +38,7 @@ def rerank(
         str | None, typer.Option(metavar="K", help="Positions of a list, at most 10.", show_default="all")
     ] = None,
     workers: Workers = None,
-    out: Out = Path("rerank-results"),
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the results.", show_default=FOLDER)] = None,
     seed: Seed = "0",
     checkpoints: Annotated[
         str, typer.Option(metavar="N", help="Points of a curve, spread evenly on a logarithmic scale.")
@@ -50,28 +52,25 @@ def rerank(
     scale = Scale.read(horizon, runs, seed, checkpoints, workers)
 
     from rankloop.cli.arguments import make_click_policies
-    from rankloop.cli.experiment import compare
-    from rankloop.cli.queries import read_queries, read_shape
+    from rankloop.cli.own_problem import OwnProblem, compare
+    from rankloop.cli.queries import read_queries, read_shape, source_of
 
     problems, name = read_queries(models, click_model, queries)
     n_positions, n_counted = read_shape(positions, top, COUNTED, problems[0])
-    players = make_click_policies(policies, problems[0], n_positions, scale.horizon)
-    title = f"{name}: {n_positions} of {problems[0].n_items} items shown, {scale.horizon:,} lists a run"
-    compare(
-        players,
+    shape = f"{n_positions} of {problems[0].n_items} items shown, {scale.horizon:,} lists per run"
+    own = OwnProblem(
+        "rerank",
+        3,
+        name,
+        f"{name}: {shape}, the top {n_counted} counted",
         problems,
-        scale,
-        out,
-        f"{title}, the top {n_counted} counted",
-        problem="problem",
-        pictures={
-            "regret.png": {"title": name},
-            "violations.png": {"title": name, "record": "violations"},
-            "ndcg.png": {"title": name, "record": "ndcg"},
-        },
+        source_of(models),
+        lambda text: make_click_policies(text, problems[0], n_positions, scale.horizon),
+        records=("regret", "violations", "ndcg"),
         checkpoints=from_the_first(scale.horizon, scale.checkpoints),
         top=n_counted,
     )
+    compare(own, policies, scale, out, FOLDER)
 
 
 def from_the_first(horizon: int, number: int) -> list[int]:

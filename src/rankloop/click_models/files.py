@@ -22,7 +22,7 @@ import numpy as np
 from rankloop.checks import check_whole
 from rankloop.click_models.base import ClickModel
 from rankloop.click_models.pairs import Pairs
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 from rankloop.storage import replacing
 
 KIND = "click models"
@@ -39,9 +39,9 @@ class QueryModel(NamedTuple):
     items
         The names of its items; the first `list_length` are the initial list R_0, in its order.
     list_length
-        How many items R_0 has.
+        Number of items of R_0.
     n_sessions
-        How many sessions the models were fitted to; 0 if not known.
+        Number of sessions that the models were fitted to; 0 if not known.
     parameters
         The values of each parameter of each click model, by name.
     """

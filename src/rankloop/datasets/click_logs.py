@@ -25,9 +25,9 @@ class ReadReport:
     source
         The file.
     lines
-        How many lines (or rows) it has.
+        Number of lines (or rows).
     skipped
-        How often each thing was skipped.
+        Number of times that each thing was skipped.
     first_line
         The line where each first occurred.
     """
@@ -75,7 +75,7 @@ class ClickLog:
     query_names
         The name of each query.
     report
-        What reading the log met.
+        Report of what was skipped while reading.
 
     Examples
     --------

@@ -144,7 +144,7 @@ def read_yandex(path: str | Path, *, n_positions: int = 10) -> ClickLog:
     path
         The file.
     n_positions
-        How many results of a list to read.
+        Number of results of a list to read.
 
     Examples
     --------

@@ -27,8 +27,8 @@ def click_problems(
     click_model
         `CM`, `DCM` or `PBM`: which of the models in a file to take.
     n_items
-        How many items each problem has: those of the most frequent list first, then the most shown. Queries with fewer
-        are left out.
+        Number of items of each problem: those of the most frequent list first, then the most shown. Queries with fewer
+        items are left out.
 
     Examples
     --------

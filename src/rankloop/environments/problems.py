@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from rankloop.environments.click_environment import ClickEnvironment
 from rankloop.environments.hybrid_cascade import HybridCascade
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,7 @@
 
 from rankloop.experiments.declare import Amount, Claim, Experiment, Finding, Outcome, Panel, Player, Source
 from rankloop.experiments.players import load_player
-from rankloop.experiments.runner import run_experiment, run_experiments
-from rankloop.experiments.work import Interrupted
+from rankloop.experiments.runner import Interrupted, run_experiment, run_experiments
 
 __all__ = [
     "Amount",

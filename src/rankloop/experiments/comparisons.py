@@ -46,7 +46,7 @@ from rankloop.experiments.statistics import (
 Comparison = Callable[[Outcome, int], list[Evidence]]
 
 ENOUGH = 2.6
-"""Standard errors between effect and bound that decide most comparisons."""
+"""Number of standard errors between effect and bound that decides most comparisons."""
 
 
 def log_ratio(over: float, under: float) -> float:
@@ -59,7 +59,7 @@ def compared(
     panels: Sequence[str],
     make: Callable[[], Evidence],
 ) -> Evidence:
-    """The evidence that is made, or that there is none, and why."""
+    """Make the evidence of a comparison; where results are missing, it decides nothing and says what is missing."""
     try:
         return make()
     except Undecidable as reason:

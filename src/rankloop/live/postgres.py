@@ -15,8 +15,9 @@ import socket
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import islice
 from typing import Any
 
 import psycopg
@@ -39,10 +40,16 @@ from rankloop.live.stores import (
 logger = logging.getLogger("rankloop.live")
 
 ROWS_AT_ONCE = 5_000
+REMOVED_AT_ONCE = 20_000
+STATES_AT_ONCE = 500
 LEASE = 8.0
 """Seconds: how soon after a crash another program can take over, and how long the server may be away unnoticed."""
 RENEWED = 4
 """Times that a lease is renewed before it would end."""
+PATIENCE = 5.0
+"""Seconds to wait for a connection and for an answer, unless the address has a `connect_timeout`."""
+PATIENCE_AT_WORK = 600.0
+"""Seconds to wait for an answer to what may take long, such as a change of tables."""
 RETRY_AFTER = 0.5
 """Seconds after a failed connection in which nobody waits for another one."""
 PARTITION = 0
@@ -79,7 +86,9 @@ CREATE TABLE rankloop.totals (
 # Keys are UTF-8 in bytea, so that any database holds any of them, whatever its encoding; and their index holds digests,
 # because an entry of an index has at most 2,704 bytes.
 
-MIGRATIONS: dict[int, str] = {}
+_KEYS = "CREATE TABLE rankloop.keys (name text PRIMARY KEY, record bytea NOT NULL);"
+
+MIGRATIONS: dict[int, str] = {1: _KEYS}
 """What turns the tables of one version into those of the next."""
 
 _MAKING = 0x524C6F70
@@ -119,6 +128,11 @@ SET expires = now() + make_interval(secs => %(lease)s), clean = coalesce(%(clean
 WHERE partition = %(partition)s AND owner = %(owner)s AND epoch = %(epoch)s
 """
 _RELEASE = "UPDATE rankloop.partitions SET expires = 'epoch' WHERE partition = %s AND owner = %s AND epoch = %s"
+_REMOVE = f"""
+DELETE FROM rankloop.journal WHERE partition = %s AND seq IN (
+    SELECT seq FROM rankloop.journal WHERE partition = %s AND seq <= %s AND learner <> 0
+    ORDER BY seq LIMIT {REMOVED_AT_ONCE})
+"""
 _HEADER = """
 SELECT meta.store, meta.secret,
        greatest(mine.trimmed, (SELECT max(seq) FROM rankloop.journal WHERE partition = mine.partition)),
@@ -127,13 +141,51 @@ SELECT meta.store, meta.secret,
 FROM rankloop.meta, rankloop.partitions AS mine WHERE mine.partition = %s
 """
 
-Connection = psycopg.Connection[tuple[Any, ...]]
+
+class Silent(psycopg.OperationalError):
+    """The server has not answered for too long."""
+
+
+class Connection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that does not wait for ever: neither for a server that hangs nor for bytes that a network swallows.
+
+    Time is measured while nothing comes only, so that a wait with an answer costs no more than before.
+    """
+
+    patience = PATIENCE
+    """Seconds without a byte from the server."""
+
+    def wait(self, gen: Generator[Any, Any, Any], *args: Any, **kwargs: Any) -> Any:
+        """Run what waits for the server."""
+        try:
+            return super().wait(_limited(gen, self.patience), *args, **kwargs)
+        except Silent:
+            self.pgconn.finish()  # what it was doing may still happen: nobody can go on from here
+            raise
+
+
+def _limited(gen: Generator[Any, Any, Any], patience: float) -> Generator[Any, Any, Any]:
+    until = 0.0
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            if ready:
+                until = 0.0
+            elif not until:
+                until = time.monotonic() + patience
+            elif time.monotonic() > until:
+                raise Silent(f"nothing has come from it for {patience:g} s")
+            wanted = gen.send(ready)
+    except StopIteration as end:
+        return end.value
 
 
 class PostgresStore:
     """A journal in PostgreSQL 11 or later, in the schema `rankloop` of a database.
 
-    Connect directly, or through a pooler that gives each client a session of its own.
+    Connect directly, or through a pooler that gives each client a session of its own. A server from which nothing comes
+    for 5 seconds, or as many as `connect_timeout` in the address says, counts as lost until it answers again.
 
     Parameters
     ----------
@@ -160,16 +212,19 @@ class PostgresStore:
             ) from None
         self.name = _name_of(given)
         defaults = {
-            "connect_timeout": 5, "keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3,
+            "connect_timeout": int(PATIENCE), "keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3,
             "tcp_user_timeout": 10_000,
         }  # fmt: skip
         self._parameters: dict[str, Any] = defaults | given
+        self._patience = _seconds(self._parameters["connect_timeout"])
         self._read_only, self._lease = read_only, lease
         self._lock = threading.RLock()
         self._connection: Connection | None = None
         self._is_open = False
         self._taken = ""
         """What to say if another program has taken over."""
+        self._silent = False
+        """Whether the server has fallen silent: the thread that renews the lease connects again, and no call waits."""
         self._owner = ""
         self._epoch = self._process = self._depth = 0
         self._renewed = self._retry_at = 0.0
@@ -189,7 +244,7 @@ class PostgresStore:
             self._process = os.getpid()
             host = socket.gethostname().encode("ascii", "replace").decode().replace(":", ".")[:30]
             self._owner = f"{host}:{self._process}:{secrets.token_hex(4)}"
-            self._taken, self._retry_at = "", 0.0
+            self._taken, self._retry_at, self._silent = "", 0.0, False
             self._connection = self._connect()
             self._is_open = True
             try:
@@ -219,7 +274,8 @@ class PostgresStore:
         }
         try:
             conninfo = make_conninfo(**self._parameters | {"application_name": f"rankloop {self._owner}"})
-            connection = psycopg.connect(conninfo, autocommit=True)
+            connection = Connection.connect(conninfo, autocommit=True)
+            connection.patience = self._patience
             try:
                 connection.execute(_SESSION, settings)
             except BaseException:
@@ -227,6 +283,7 @@ class PostgresStore:
                 raise
         except psycopg.Error as error:
             self._retry_at = time.monotonic() + RETRY_AFTER
+            self._silent = self._is_silence(error)
             raise StoreLost(f"{self.name} cannot be reached: {_sentence(error)}") from None
         return connection
 
@@ -264,14 +321,14 @@ class PostgresStore:
     def _make(self, connection: Connection) -> None:
         if not self._query("SELECT to_regnamespace('rankloop') IS NOT NULL")[0][0]:
             connection.execute("CREATE SCHEMA rankloop")
-        connection.execute(_SCHEMA)
+        connection.execute((_SCHEMA + _KEYS).encode())
         row = (SCHEMA_VERSION, secrets.token_bytes(4), secrets.token_bytes(32))
         connection.execute("INSERT INTO rankloop.meta VALUES (%s, %s, %s)", row)
         values = "VALUES (%s, '', 0, 'epoch', true, 0, 0, 0)"
         connection.execute(f"INSERT INTO rankloop.partitions {values}", (PARTITION,))
 
     def _migrate(self, old: int) -> None:
-        with self._transaction() as connection:
+        with self._transaction() as connection, _at_work(connection, PATIENCE_AT_WORK):
             connection.execute(MIGRATIONS[old].encode())
             connection.execute("UPDATE rankloop.meta SET version = %s", (old + 1,))
 
@@ -282,7 +339,7 @@ class PostgresStore:
             owner, *lease, left = self._query(_HOLDER, (PARTITION,))[0]
             if left <= 0:
                 self._free(owner)
-                epochs = self._query(_CLAIM, self._mine)
+                epochs = self._query_lease(_CLAIM)
                 if epochs:
                     self._epoch, self._renewed = epochs[0][0], time.monotonic()
                     return
@@ -340,6 +397,8 @@ class PostgresStore:
             try:
                 self._depth += 1
                 if self._connection is None:
+                    if self._silent:
+                        raise StoreLost(f"{self.name} does not answer: it is tried again in the background")
                     self._connection = self._connect()
                     if self._epoch:
                         self._reclaim()
@@ -359,7 +418,7 @@ class PostgresStore:
         """
         try:
             self._free(self._owner)
-            epochs = self._query(_RECLAIM, self._mine)
+            epochs = self._query_lease(_RECLAIM)
             if not epochs:
                 self._refuse()
         except BaseException:
@@ -387,6 +446,7 @@ class PostgresStore:
 
     def _failed(self, error: psycopg.Error) -> StoreError:
         text = _sentence(error)
+        self._silent = self._is_silence(error)
         if isinstance(error, psycopg.IntegrityError):
             return StoreConflict(f"{self.name} holds something else already ({text})")
         lost = self._connection is None or self._connection.closed
@@ -394,6 +454,26 @@ class PostgresStore:
         if lost or isinstance(error, passing):
             return StoreLost(f"{self.name} did not answer ({text})")
         return StoreError(f"{self.name} refused ({text})")
+
+    def _is_silence(self, error: psycopg.Error) -> bool:
+        """Whether the server has not answered in time, where there is a thread that connects again."""
+        return self._keeper is not None and isinstance(error, Silent | psycopg.errors.ConnectionTimeout)
+
+    def _mend(self) -> None:
+        """Connect again after the server had fallen silent: no call waits meanwhile."""
+        connection = self._connect()
+        with self._lock:
+            if self._stop.is_set() or self._connection is not None:
+                connection.close()
+                return
+            self._connection, self._silent = connection, False
+            with self._session():
+                self._reclaim()
+
+    def _query_lease(self, statement: str) -> list[Any]:
+        """What a statement that may wait for the lease's row gives."""
+        with self._session() as connection, _at_work(connection, self._lease + self._patience):
+            return self._query(statement, self._mine)
 
     def _query(self, statement: str, values: Any = ()) -> list[Any]:
         with self._session() as connection:
@@ -448,15 +528,18 @@ class PostgresStore:
     def trim(self, upto: int, bases: Iterable[Snapshot]) -> None:
         """Remove the entries up to one of them, and keep the states that learners had there."""
         with self._transaction(trimmed=upto) as connection:
-            _put_states(connection, "bases", bases)
-            connection.execute(
-                "DELETE FROM rankloop.journal WHERE partition = %s AND seq <= %s AND learner <> 0", (PARTITION, upto)
-            )
+            rest = iter(bases)
+            while some := list(islice(rest, STATES_AT_ONCE)):
+                _put_states(connection, "bases", some)
+        while True:  # nobody asks for entries before the mark: those that a crash leaves go with the next ones
+            with self._transaction() as connection:
+                if not connection.execute(_REMOVE, (PARTITION, PARTITION, upto)).rowcount:
+                    return
 
     def renew(self) -> None:
         """Renew the lease, unless a write has just done so."""
         with self._lock:
-            if self._is_open and time.monotonic() - self._renewed >= self._lease / RENEWED / 2:
+            if self._is_open and not self._silent and time.monotonic() - self._renewed >= self._lease / RENEWED / 2:
                 with self._transaction():
                     pass
 
@@ -536,6 +619,18 @@ class PostgresStore:
         """The counts of each loop, as last written."""
         return dict(self._query("SELECT loop, counts FROM rankloop.totals WHERE partition = %s", (PARTITION,)))
 
+    def keys(self) -> Mapping[str, bytes]:
+        """What is kept of each access key, by the key's name."""
+        return dict(self._query("SELECT name, record FROM rankloop.keys"))
+
+    def put_key(self, name: str, record: bytes) -> None:
+        """Keep something of an access key, in place of what is there."""
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT INTO rankloop.keys VALUES (%s, %b) ON CONFLICT (name) DO UPDATE SET record = excluded.record",
+                (name, record),
+            )
+
     def size(self) -> int:
         """Bytes that the tables and their indexes take."""
         return self._query(
@@ -558,6 +653,25 @@ def _put_states(connection: Connection, table: str, states: Iterable[Snapshot]) 
         "ON CONFLICT (partition, learner) DO UPDATE SET seq = excluded.seq, state = excluded.state".encode(),
         (PARTITION, [each.learner for each in last], [each.seq for each in last], [each.state for each in last]),
     )
+
+
+@contextmanager
+def _at_work(connection: Connection, patience: float) -> Iterator[None]:
+    """More time for an answer than others get."""
+    before, connection.patience = connection.patience, patience
+    try:
+        yield
+    finally:
+        connection.patience = before
+
+
+def _seconds(timeout: Any) -> float:
+    """What a `connect_timeout` means: at least 2 seconds, and 0 for as long as it takes."""
+    try:
+        seconds = float(timeout)
+    except ValueError:
+        raise ValueError(f"connect_timeout in the address must be a number of seconds, not {timeout!r}") from None
+    return max(2.0, seconds) if seconds > 0 else float("inf")
 
 
 def _known(row: tuple[int, int, bytes]) -> KnownLearner:
@@ -590,7 +704,10 @@ def _keep(reference: weakref.ref[PostgresStore], stop: threading.Event, pause: f
         if store is None or store._taken:
             return
         try:
-            store.renew()
+            if store._silent:
+                store._mend()
+            else:
+                store.renew()
         except StoreError as error:
             if not stop.is_set():
                 logger.error("the lease was not renewed: %s", error)
