@@ -77,9 +77,9 @@ def make_policy(
     given |= parameters
     lacking = [name for name in required if name not in given and name != "seed"]
     if lacking:
-        raise ValueError(
-            f"{getattr(make, '__name__', make)} asks for {listed(lacking)}, but this problem offers only {listed(sorted(offered))}"
-        )
+        name = getattr(make, "__name__", repr(make))
+        there = listed(sorted(offered))
+        raise ValueError(f"{name} asks for {listed(lacking)}, but this problem offers only {there}")
     if "seed" not in asked:
         return make(**given)
     policy = make(**{"seed": 0, **given})
