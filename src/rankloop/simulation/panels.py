@@ -9,14 +9,17 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
+from rankloop.extras import PLOTS, extra
 from rankloop.simulation.plots import AXIS_LABELS, INK, Floats, Look, draw_lines, dress, look, name_lines
 from rankloop.simulation.result import Result
+
+with extra("plots", PLOTS):
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+    from matplotlib.lines import Line2D
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 WIDTH = 10.0
 """Inches of a figure, whatever the number of its panels: the text on it is always as large."""
