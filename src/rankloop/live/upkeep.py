@@ -22,7 +22,7 @@ logger = logging.getLogger("rankloop.live")
 
 LOOK_EVERY = 0.02
 """Seconds between two looks of the background thread."""
-CHECKPOINT_EVERY = 20_000
+CHECKPOINT_EVERY = 50_000
 """Entries between checkpoints: what must be replayed, at most, after a crash."""
 TRIM_EVERY = 3_600_000
 """Milliseconds between two looks for entries that are too old to keep."""
