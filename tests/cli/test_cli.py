@@ -132,8 +132,7 @@ def test_damaged_runs_are_told_of_and_done_again(matrix: Path, tmp_path: Path) -
 def test_results_of_earlier_versions_are_refused_and_not_touched(matrix: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    (out / "results.csv").write_text("policy\n")
-    (out / "MergeDTS.npz").write_bytes(b"old")
+    (out / "MergeDTS.npz").write_bytes(b"old")  # what an interrupted command of an earlier version left
     before = contents(out)
     command = ("duel", matrix, "--policies", "MergeDTS", "--horizon", "50", "--runs", "1", "--out", out)
     assert "results of an earlier version of rankloop" in refused(*command)
@@ -374,6 +373,11 @@ def test_the_module_is_the_command_too() -> None:
     done = processes.run([sys.executable, "-m", "rankloop", "duell"], check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "rankloop: no command 'duell': did you mean duel?\n"
+
+
+def test_the_shell_completes_commands() -> None:
+    asked = processes.environment(_RANKLOOP_COMPLETE="complete_bash", COMP_WORDS="rankloop du", COMP_CWORD="1")
+    assert processes.run([sys.executable, "-m", "rankloop"], env=asked).stdout.split() == ["duel"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli.options import Scale, Seed, Workers
+from rankloop.cli.options import RunOptions, Seed, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -68,7 +68,7 @@ def diversify(
     Runs are saved as they finish: the same command goes on where it was interrupted, and more runs or policies add to
     what is there.
     """
-    scale = Scale.read(horizon, runs, seed, checkpoints, workers)
+    options = RunOptions.read(horizon, runs, seed, checkpoints, workers)
 
     from rankloop.cli.arguments import make_feature_policies, number, whole
     from rankloop.cli.drift import evenly
@@ -89,7 +89,7 @@ def diversify(
         n_topics = known
     with refusing():
         problems = hybrid_problems(
-            ratings, trade_off=wanted, n_topics=n_topics, n_users=n_users, seed=scale.seed, scaled=scaled
+            ratings, trade_off=wanted, n_topics=n_topics, n_users=n_users, seed=options.seed, scaled=scaled
         )
     if len(problems) < n_users:
         print(f"{ratings.name} has {len(problems)} users to simulate, not {n_users}", file=sys.stderr)
@@ -97,21 +97,21 @@ def diversify(
     shape = f"{n_positions} of {problems[0].n_items:,} items shown, {n_topics} topics, {count(len(problems), 'user')}"
 
     def make(text: str) -> list[Any]:
-        return make_feature_policies(text, problems[0], n_positions, scale.horizon)
+        return make_feature_policies(text, problems[0], n_positions, options.horizon)
 
     own = OwnProblem(
         "diversify",
         5,
         name,
-        f"{name}: {shape}, {scale.horizon:,} lists per run",
+        f"{name}: {shape}, {options.horizon:,} lists per run",
         problems,
         Source(ratings.name, real=data is not None),
         make,
         log=False,
-        checkpoints=evenly(scale.horizon, scale.checkpoints),
+        checkpoints=evenly(options.horizon, options.checkpoints),
     )
-    _, folder = compare(own, policies, scale, out, FOLDER)
-    show_lists(make(policies), problems[0], scale, folder)
+    _, folder = compare(own, policies, options, out, FOLDER)
+    show_lists(make(policies), problems[0], options, folder)
 
 
 def read_data(data: str | None) -> Ratings:
@@ -129,7 +129,7 @@ def read_data(data: str | None) -> Ratings:
 
 
 def show_lists(
-    players: Sequence[Callable[[HybridProblem], ClickPolicy]], problem: HybridProblem, scale: Scale, out: Path
+    players: Sequence[Callable[[HybridProblem], ClickPolicy]], problem: HybridProblem, options: RunOptions, out: Path
 ) -> None:
     """What each policy would show the user now, in the terminal and as files."""
     from rankloop.cli.errors import refusing
@@ -142,14 +142,14 @@ def show_lists(
     for player in players:
         if not isinstance(player(problem), FeaturePolicy):
             continue
-        policy = train(player, problem, horizon=scale.horizon, seed=scale.seed)
-        explained[policy_name(policy, scale.horizon)] = policy.explain(
+        policy = train(player, problem, horizon=options.horizon, seed=options.seed)
+        explained[policy_name(policy, options.horizon)] = policy.explain(
             titles=problem.titles, topics=problem.topics, topic_names=problem.topic_names
         )
     if not explained:
         return
     text = "\n\n".join(f"{label}\n{explanation}" for label, explanation in explained.items())
-    print(f"\nWhat {problem.environment.name} would be shown after {scale.horizon:,} lists:\n\n{text}\n")
+    print(f"\nWhat {problem.environment.name} would be shown after {options.horizon:,} lists:\n\n{text}\n")
     with refusing("cannot write the lists"):
         with replacing(out / "lists.txt") as file:
             file.write(f"{text}\n".encode())

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rankloop.cli.options import ClickModelName, Models, Queries, RunsOfQuery, Scale, Seed, Workers
+from rankloop.cli.options import ClickModelName, Models, Queries, RunOptions, RunsOfQuery, Seed, Workers
 
 CHAPTER_4 = "CascadeSWUCB,CascadeDUCB,RankedEXP3,CascadeKLUCB,BatchRank"
 """The policies that the thesis compares in its chapter on changing preferences."""
@@ -44,7 +44,7 @@ def drift(
     its three best items stay. Runs are saved as they finish: the same command goes on where it was interrupted, and
     more runs or policies add to what is there.
     """
-    scale = Scale.read(horizon, runs, seed, checkpoints, workers)
+    options = RunOptions.read(horizon, runs, seed, checkpoints, workers)
 
     from rankloop.cli.arguments import make_click_policies, whole
     from rankloop.cli.own_problem import OwnProblem, compare
@@ -54,8 +54,8 @@ def drift(
     whole("--horizon", horizon, N_EPOCHS)
     problems, name = read_queries(models, click_model, queries, least=N_DRIFTING)
     n_positions, n_counted = read_shape(positions, top, None, problems[0])
-    users = drifting(problems, scale.horizon, scale.seed)
-    shape = f"{n_positions} of {users[0].n_items} items shown, {scale.horizon:,} lists per run"
+    users = drifting(problems, options.horizon, options.seed)
+    shape = f"{n_positions} of {users[0].n_items} items shown, {options.horizon:,} lists per run"
     own = OwnProblem(
         "drift",
         4,
@@ -63,12 +63,12 @@ def drift(
         f"{name}, drifting: {shape}",
         users,
         source_of(models),
-        lambda text: make_click_policies(text, users[0], n_positions, scale.horizon),
+        lambda text: make_click_policies(text, users[0], n_positions, options.horizon),
         log=False,
-        checkpoints=evenly(scale.horizon, scale.checkpoints),
+        checkpoints=evenly(options.horizon, options.checkpoints),
         top=n_counted,
     )
-    compare(own, policies, scale, out, FOLDER)
+    compare(own, policies, options, out, FOLDER)
 
 
 def evenly(horizon: int, number: int) -> list[int]:

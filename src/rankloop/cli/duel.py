@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankloop.cli.options import Runs, Scale, Seed, Workers
+from rankloop.cli.options import Matrix, RunOptions, Runs, Seed, Workers
 
 if TYPE_CHECKING:
     from rankloop.environments import PreferenceMatrix
@@ -19,14 +19,7 @@ FOLDER = "rankloop-results"
 
 
 def duel(
-    matrix: Annotated[
-        str,
-        typer.Argument(
-            metavar="MATRIX",
-            help="A preference matrix: a file (CSV, text, npy, npz), or cycle, cycle2 or features:136.",
-            show_default=False,
-        ),
-    ],
+    matrix: Matrix,
     policies: Annotated[
         str | None,
         typer.Option(
@@ -48,7 +41,7 @@ def duel(
     Runs are saved as they finish: the same command goes on where it was interrupted, and more runs or policies add to
     what is there.
     """
-    scale = Scale.read(horizon, runs, seed, checkpoints, workers)
+    options = RunOptions.read(horizon, runs, seed, checkpoints, workers)
 
     from rankloop.cli.arguments import default_policies, make_policies, read_matrix
     from rankloop.cli.own_problem import OwnProblem, compare
@@ -60,14 +53,14 @@ def duel(
         "duel",
         2,
         problem.name,
-        f"{problem.name}: {problem.n_arms} rankers, {scale.horizon:,} duels per run",
+        f"{problem.name}: {problem.n_arms} rankers, {options.horizon:,} duels per run",
         problem,
         Source(Path(matrix).name if real else f"the made-up matrix {problem.name}", real),
         lambda text: make_policies(text, problem.n_arms),
-        checkpoints=scale.checkpoints,
+        checkpoints=options.checkpoints,
         remarks=lambda results: list(_remarks(problem, results)),
     )
-    compare(own, ",".join(default_policies()) if policies is None else policies, scale, out, FOLDER)
+    compare(own, ",".join(default_policies()) if policies is None else policies, options, out, FOLDER)
 
 
 def _remarks(matrix: PreferenceMatrix, results: Sequence[Result]) -> Iterator[str]:

@@ -11,16 +11,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 
 from rankloop.cli.errors import Refused, refusing
-from rankloop.cli.options import Scale
+from rankloop.cli.options import RunOptions
 from rankloop.cli.running import check_writable, finish, run, write_report
 from rankloop.cli.tables import print_results
 from rankloop.environments.problems import each_of
 from rankloop.experiments import Amount, Experiment, Outcome, Panel, Player, Source
+from rankloop.extras import PLOTS, how_to_install
+from rankloop.policies import Policy
 from rankloop.report import as_csv, rows
 from rankloop.simulation import Result
 from rankloop.simulation.jobs import SimulationJob
@@ -50,24 +52,24 @@ class OwnProblem:
     remarks: Callable[[Sequence[Result]], list[str]] = lambda _results: []
     """Gives what the terminal says below the table of results."""
 
-    def job(self, policy: Any, scale: Scale) -> SimulationJob:
+    def job(self, policy: Any, options: RunOptions) -> SimulationJob:
         """The runs of one policy, which also says what the policy is called."""
         return SimulationJob(
             policy,
             self.environment,
-            horizon=scale.horizon,
-            runs=scale.runs,
-            seed=scale.seed,
+            horizon=options.horizon,
+            runs=options.runs,
+            seed=options.seed,
             checkpoints=self.checkpoints,
             top=self.top,
         )
 
-    def experiment(self, players: Sequence[Player], runs: dict[str, int], scale: Scale) -> Experiment:
+    def experiment(self, players: Sequence[Player], runs: dict[str, int], options: RunOptions) -> Experiment:
         """The experiment, declared as those of the thesis are."""
         panel = Panel(self.name, self.environment, self.source, players, top=self.top, checkpoints=self.checkpoints)
         n_problems = len(self.environment) if isinstance(self.environment, list) else None
-        others = {f"*: {glob.escape(name)}": Amount(scale.horizon, n, n_problems) for name, n in runs.items()}
-        amount = Amount(scale.horizon, scale.runs, n_problems, others)
+        others = {f"*: {glob.escape(name)}": Amount(options.horizon, n, n_problems) for name, n in runs.items()}
+        amount = Amount(options.horizon, options.runs, n_problems, others)
         return Experiment(
             self.command,
             self.chapter,
@@ -81,31 +83,33 @@ class OwnProblem:
         )
 
 
-def compare(problem: OwnProblem, policies: str, scale: Scale, out: Path | None, default: str) -> tuple[Outcome, Path]:
+def compare(
+    problem: OwnProblem, policies: str, options: RunOptions, out: Path | None, default: str
+) -> tuple[Outcome, Path]:
     """Run policies on a problem, continuing from what the folder holds, and report what came out.
 
     Without `out` it is the folder `default`, or the next of the same name with a number that holds no results of
     another setting.
     """
-    with refusing():
-        jobs = {job.blank.policy: job for policy in problem.make(policies) if (job := problem.job(policy, scale))}
-    setting = _setting(problem.command, next(iter(jobs.values())).blank)
+    made = _made(problem, policies, options)
+    setting = _setting(problem.command, next(iter(made.values())).blank)
     folder = _own_folder(default, setting) if out is None else out
     check_writable(folder)
     kept = _kept(folder, setting)
-    texts = {**{label: text for label, (text, _) in kept.items()}, **dict.fromkeys(jobs, policies)}
-    runs = {label: max(n, scale.runs) if label in jobs else n for label, (_, n) in kept.items()}
-    players = [Player(label, _named(label, text, problem, scale)) for label, text in texts.items()]
+    texts = {**{label: text for label, (text, _) in kept.items()}, **dict.fromkeys(made, policies)}
+    runs = {label: max(n, options.runs) if label in made else n for label, (_, n) in kept.items()}
+    by_text = {policies: made, **{text: _made(problem, text, options) for text in set(texts.values()) - {policies}}}
+    players = [Player(label, by_text[text][label].policy) for label, text in texts.items()]
     _keep(folder, setting, kept)
-    experiment = problem.experiment(players, runs, scale)
-    outcomes, left = run([experiment], "own", None, folder, seed=scale.seed, workers=scale.workers)
+    experiment = problem.experiment(players, runs, options)
+    outcomes, left = run([experiment], "own", None, folder, seed=options.seed, workers=options.workers)
     if not outcomes or not any(result.finished for result in outcomes[0].results.values()):
         _abandon(folder, outcomes, left)
     [outcome] = outcomes
     results = {label: result for (_, label), result in outcome.results.items()}
     done = {label: len(result.finished) // len(each_of(problem.environment)) for label, result in results.items()}
     _keep(folder, setting, {label: (texts[label], n) for label, n in done.items() if n})
-    _report(problem, outcome, list(results.values()), folder, left, scale.workers)
+    _report(problem, outcome, list(results.values()), folder, left, options.workers)
     return outcome, folder
 
 
@@ -123,17 +127,28 @@ def _report(
     for remark in problem.remarks(results):
         print(remark)
     print(f"Table:    {folder / 'results.csv'}")
-    print(f"Plots:    {', '.join(str(folder / name) for name in report.pictures)}" if report.pictures else NO_PLOTS)
+    drawn = ", ".join(str(folder / name) for name in report.pictures)
+    print(f"Plots:    {drawn}" if drawn else how_to_install("plots", PLOTS))
     print(f"Runs:     {', '.join(str(folder / file_name(result.policy)) for result in results)}")
     finish([outcome], report, folder, left)
 
 
-NO_PLOTS = "No plots: pip install 'rankloop[plots]'"
+class _Made(NamedTuple):
+    policy: Any
+    blank: Result
+    """Its result before the first run."""
 
 
-def _named(label: str, text: str, problem: OwnProblem, scale: Scale) -> Any:
-    """The policy that has this name among those of a text."""
-    return next(policy for policy in problem.make(text) if problem.job(policy, scale).blank.policy == label)
+def _made(problem: OwnProblem, text: str, options: RunOptions) -> dict[str, _Made]:
+    """The policies that a text names, by the names that tables show, each tried on the problem."""
+    made: dict[str, _Made] = {}
+    for policy in problem.make(text):
+        with refusing():
+            blank = problem.job(policy, options).blank
+        if blank.policy in made:
+            raise Refused(f"two different policies are both called {blank.policy}: leave one of them out")
+        made[blank.policy] = _Made(policy, blank)
+    return made
 
 
 def _setting(command: str, blank: Result) -> dict[str, Any]:
@@ -145,10 +160,10 @@ def _setting(command: str, blank: Result) -> dict[str, Any]:
 
 def _difference(old: dict[str, Any], new: dict[str, Any]) -> str:
     """What a folder's results differ in from those that are wanted; empty where it is nothing."""
-    if old.get("problem") != new["problem"] and old.get("horizon") == new["horizon"]:
-        return f"problem was {old.get('environment')} and is now another, {new['environment']}"
-    for name in ("command", "horizon", "seed", "top", "checkpoints", "problem", "steps"):
+    for name in ("horizon", "seed", "top", "problem", "checkpoints", "steps", "command"):
         if old.get(name) != new[name]:
+            if name == "problem":
+                return f"problem was {old.get('environment')} and is now another, {new['environment']}"
             return f"{name} was {old.get(name)} and is now {new[name]}"
     return ""
 
@@ -158,7 +173,9 @@ def _read(folder: Path) -> dict[str, Any] | None:
     try:
         return dict(json.loads((folder / SETTING).read_text()))
     except (OSError, ValueError, TypeError):
-        return {} if (folder / "results.csv").exists() or (folder / SETTING).exists() else None
+        of_policies = [file for file in folder.glob("*.npz") if re.split(r"\W", file.name)[0] in Policy.known]
+        old = of_policies or any((folder / name).exists() for name in (SETTING, "results.csv"))
+        return {} if old else None
 
 
 def _kept(folder: Path, setting: dict[str, Any]) -> dict[str, tuple[str, int]]:

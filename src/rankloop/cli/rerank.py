@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rankloop.cli.options import ClickModelName, Models, Queries, RunsOfQuery, Scale, Seed, Workers
+from rankloop.cli.options import ClickModelName, Models, Queries, RunOptions, RunsOfQuery, Seed, Workers
 
 CHAPTER_3 = "BubbleRank,TopRank,BatchRank,CascadeKLUCB,FixedRanking"
 """The policies that the thesis compares in its chapter on safe re-ranking."""
@@ -49,7 +49,7 @@ def rerank(
     Runs are saved as they finish: the same command goes on where it was interrupted, and more runs or policies add to
     what is there.
     """
-    scale = Scale.read(horizon, runs, seed, checkpoints, workers)
+    options = RunOptions.read(horizon, runs, seed, checkpoints, workers)
 
     from rankloop.cli.arguments import make_click_policies
     from rankloop.cli.own_problem import OwnProblem, compare
@@ -57,7 +57,7 @@ def rerank(
 
     problems, name = read_queries(models, click_model, queries)
     n_positions, n_counted = read_shape(positions, top, COUNTED, problems[0])
-    shape = f"{n_positions} of {problems[0].n_items} items shown, {scale.horizon:,} lists per run"
+    shape = f"{n_positions} of {problems[0].n_items} items shown, {options.horizon:,} lists per run"
     own = OwnProblem(
         "rerank",
         3,
@@ -65,12 +65,12 @@ def rerank(
         f"{name}: {shape}, the top {n_counted} counted",
         problems,
         source_of(models),
-        lambda text: make_click_policies(text, problems[0], n_positions, scale.horizon),
+        lambda text: make_click_policies(text, problems[0], n_positions, options.horizon),
         records=("regret", "violations", "ndcg"),
-        checkpoints=from_the_first(scale.horizon, scale.checkpoints),
+        checkpoints=from_the_first(options.horizon, options.checkpoints),
         top=n_counted,
     )
-    compare(own, policies, scale, out, FOLDER)
+    compare(own, policies, options, out, FOLDER)
 
 
 def from_the_first(horizon: int, number: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Every figure and table of the thesis declared as data, the runner for long work, and the claims."""
+"""Experiments declared as data, every figure and table of the thesis among them, and its claims."""
 
 from rankloop.experiments.declare import Amount, Claim, Experiment, Finding, Outcome, Panel, Player, Source
 from rankloop.experiments.players import load_player

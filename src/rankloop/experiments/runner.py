@@ -26,30 +26,9 @@ class Interrupted(KeyboardInterrupt):
         self.left = left
 
 
-def run_experiment(
-    experiment: Experiment,
-    scale: Scale,
-    data: Any,
-    folder: str | Path,
-    *,
-    seed: int = 0,
-    executor: Executor | None = None,
-    workers: int | None = None,
-    progress: Watcher | None = None,
-    players: Players = (),
-) -> Outcome:
-    """Run one experiment; see `run_experiments`."""
-    return run_experiments(
-        [experiment],
-        scale,
-        data,
-        folder,
-        seed=seed,
-        executor=executor,
-        workers=workers,
-        progress=progress,
-        players=players,
-    )[0]
+def run_experiment(experiment: Experiment, scale: Scale, data: Any, folder: str | Path, **options: Any) -> Outcome:
+    """Run one experiment; the options are those of `run_experiments`."""
+    return run_experiments([experiment], scale, data, folder, **options)[0]
 
 
 def run_experiments(

@@ -69,11 +69,14 @@ class Upkeep:
         for entry in self._store.entries(header.checkpoint):
             if entry.learner:
                 self._learners.tail.setdefault(entry.learner, []).append(entry)
+        first = min(covered.values(), default=0)
         for number, entries in self._learners.tail.items():
-            loop = self._loops.by_number[self._learners.known(number).loop]
-            for entry in entries:
-                if entry.kind == Kind.CLOSE and entry.seq > covered[loop.number]:
-                    loop.compare(unpack_closing(entry.body))
+            closings = [entry for entry in entries if entry.kind == Kind.CLOSE and entry.seq > first]
+            if closings:
+                loop = self._loops.by_number[self._learners.known(number).loop]
+                for entry in closings:
+                    if entry.seq > covered[loop.number]:
+                        loop.compare(unpack_closing(entry.body))
         if read_only:
             return
         opened: dict[str, int] = {}

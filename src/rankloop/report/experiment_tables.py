@@ -7,11 +7,12 @@ from typing import Any
 
 from rankloop.experiments import Outcome, Source
 from rankloop.experiments.readings import n_problems
+from rankloop.report import timings
 from rankloop.report.drawings import described
 from rankloop.report.figures import Bounds, labels
 from rankloop.report.markdown import Cell, Table, items
 from rankloop.report.scorecard import MARKS, Judged, counts
-from rankloop.report.timings import Comparison, comparisons, microseconds, projection
+from rankloop.report.timings import RunningTime, microseconds, projection
 from rankloop.simulation import Result
 from rankloop.simulation.result import readable
 from rankloop.wording import duration
@@ -175,7 +176,7 @@ def _values(values: Sequence[Any]) -> str:
 
 def running_times(outcome: Outcome) -> list[Table]:
     """The thesis' table of running times with ours, where the experiment is about them."""
-    found = comparisons(outcome) if "time" in outcome.experiment.name else []
+    found = timings.running_times(outcome) if "time" in outcome.experiment.name else []
     if not found:
         return []
     times = {(each.player, each.panel): each for each in found}
@@ -189,7 +190,7 @@ def running_times(outcome: Outcome) -> list[Table]:
     return [Table(["", *panels], rows, caption)]
 
 
-def _against(each: Comparison | None) -> Cell:
+def _against(each: RunningTime | None) -> Cell:
     if each is None:
         return Cell("–")
     faster = f", {readable(each.thesis / each.ours)}×" if each.ours else ""

@@ -22,7 +22,7 @@ class Projection(NamedTuple):
     """Whether every player was measured."""
 
 
-class Comparison(NamedTuple):
+class RunningTime(NamedTuple):
     """One running time of the thesis, with ours for as many steps."""
 
     panel: str
@@ -63,12 +63,12 @@ def projection(outcome: Outcome) -> Projection:
     return Projection(total, whole)
 
 
-def comparisons(outcome: Outcome) -> list[Comparison]:
+def running_times(outcome: Outcome) -> list[RunningTime]:
     """The running times of the thesis' table 2.2 for what was measured, ours beside them."""
     found = []
     for (panel, player), result in outcome.results.items():
         speed = microseconds(result)
         days = DAYS.get(panel, {}).get(player)
         if speed is not None and days is not None:
-            found.append(Comparison(panel, player, days * DAY, speed * 1e-6 * THESIS_STEPS))
+            found.append(RunningTime(panel, player, days * DAY, speed * 1e-6 * THESIS_STEPS))
     return found
