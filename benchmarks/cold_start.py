@@ -2,7 +2,7 @@
 
     python benchmarks/cold_start.py [--policies BubbleRank,TopRank] [--against ../other-version/src] [--repeat 1]
 
-Each number is of a process of its own that starts with an empty cache: `import` is importing the package, `simulate` the
+Each number is of a process of its own, from an empty cache: `import` is importing the package, `simulate` the
 first run of 10 steps (duels on Cycle, lists in the cascade model, lists by features in the hybrid one), and `rank` the
 first call of `rank` or `duel` and of `update`; import is part of neither. With --against, the sources of another
 version are measured in turn with these, and both must give the same results. With --repeat, the least of so many is

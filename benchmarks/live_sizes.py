@@ -91,9 +91,12 @@ def resident() -> float:
 
 def run_keys(path: Path, n_keys: int, memory: str) -> None:
     """Print the size of the process as the number of keys grows, and whether old keys are as they were."""
+    with rl.Live(Filling(path.with_name("first.db"))) as live:  # compiled code has been loaded after this
+        live.create("search", kind="rerank", seed=1)
+        live.finish(live.rank("search", "query", ITEMS).id)
     gc.collect()
-    before, looks = resident(), max(1, n_keys // 10)
-    begun, cpu = time.perf_counter(), time.process_time()
+    before, looks = resident(), max(1, n_keys // 20)
+    cpu = time.process_time()
     bests = {}
     with rl.Live(Filling(path), memory=memory) as live:
         live.create("search", kind="rerank", holdout=0.0, seed=1)
@@ -109,17 +112,15 @@ def run_keys(path: Path, n_keys: int, memory: str) -> None:
             if (number + 1) % looks == 0:
                 status = live.status("search")
                 print(
-                    f"{number + 1:9,} keys: {resident() - before:6.0f} MB more than before, {status['warm']:,} learners "
-                    f"in memory, {status['open']:,} impressions open, {time.perf_counter() - begun:.0f} s",
+                    f"{number + 1:9,} keys: {resident() - before:6.0f} MB more than before, {status['warm']:,} learners"
+                    f" in memory, {status['open']:,} impressions open, {time.process_time() - cpu:.0f} s of processor",
                     flush=True,
                 )
         used = time.process_time() - cpu
         for number, known in bests.items():
             assert (live.best("search", f"query {number}"), live.receipt("search", f"query {number}")) == known
-        changed = sum(best != ITEMS for best, _ in bests.values())
-    print(
-        f"{1e6 * used / n_keys:.0f} µs of processor time per key; {len(bests)} keys are as they were ({changed} changed)"
-    )
+        assert all(best != ITEMS for best, _ in bests.values()), "a key that was forgotten would not be noticed"
+    print(f"{1e6 * used / n_keys:.0f} µs of processor time per key; {len(bests)} old keys are as they were")
 
 
 def main() -> None:

@@ -229,6 +229,27 @@ def test_reads_fail(tmp_path: Path, nth: int, caplog: pytest.LogCaptureFixture) 
     live.close()
 
 
+def test_an_event_whose_learner_cannot_be_read_is_not_refused_for_good(
+    new_store: MakeStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live = open_live(new_store, clock)
+    live.create("search", kind="rerank", positions=3, window=60, holdout=0.0, seed=1)
+    shown = live.rank("search", "one", ITEMS)
+    live.attend()
+    crash(live)
+    live = open_live(new_store, clock)
+    with monkeypatch.context() as patch:
+
+        def away(number: int) -> Any:
+            raise StoreLost(f"learner {number} cannot be read now")
+
+        patch.setattr(live._store, "learner", away)
+        with pytest.raises(StoreLost):
+            live.click(shown.id, shown.items[0])
+    assert live.click(shown.id, shown.items[0]) == "accepted"
+    live.close()
+
+
 def test_a_list_that_was_not_answered_is_not_learned_from(new_store: MakeStore, clock: Clock) -> None:
     """Production's list was shown in its place, so that no clicks on it say nothing."""
     store = Faulty(new_store(), BEFORE, 3)

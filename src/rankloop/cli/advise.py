@@ -9,29 +9,20 @@ import typer
 from rankloop.cli.arguments import number, whole
 from rankloop.cli.errors import refusing
 from rankloop.cli.groups import Group
-from rankloop.cli.options import OPTIONS
+from rankloop.cli.options import OPTIONS, needed
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="How many days until a decision, and with which parameters.")
 
-Traffic = Annotated[str, typer.Option(metavar="X", help="Comparisons or lists a day.", show_default=False)]
-AttractionGap = Annotated[
-    str, typer.Option(metavar="X", help="The smallest difference in attraction that matters.", show_default=False)
-]
-Positions = Annotated[str, typer.Option(metavar="K", help="Positions of a list.", show_default=False)]
+Traffic = Annotated[str, needed("Comparisons or lists a day.", "X")]
+AttractionGap = Annotated[str, needed("The smallest difference in attraction that matters.", "X")]
+Positions = Annotated[str, needed("Positions of a list.", "K")]
 
 
 @app.command()
 def rankers(
     traffic: Traffic,
-    rankers: Annotated[str, typer.Option(metavar="N", help="How many there are.", show_default=False)],
-    gap: Annotated[
-        str,
-        typer.Option(
-            metavar="X",
-            help="The smallest difference that matters: the better of two wins 1/2 + gap.",
-            show_default=False,
-        ),
-    ],
+    rankers: Annotated[str, needed("How many there are.", "N")],
+    gap: Annotated[str, needed("The smallest difference that matters: the better of two wins 1/2 + gap.", "X")],
     epsilon: Annotated[str, typer.Option(metavar="X", help="How probable it may be to lose the best ranker.")] = "0.01",
 ) -> None:
     """Which of many rankers is best?
@@ -53,16 +44,10 @@ def rankers(
 @app.command()
 def rerank(
     traffic: Traffic,
-    items: Annotated[str, typer.Option(metavar="K", help="How many the list has.", show_default=False)],
+    items: Annotated[str, needed("How many the list has.", "K")],
     gap: AttractionGap,
-    attraction: Annotated[
-        str,
-        typer.Option(metavar="X", help="How probable a click is on the better of two such items.", show_default=False),
-    ],
-    examination: Annotated[
-        str,
-        typer.Option(metavar="X", help="How probable it is that the last position is looked at.", show_default=False),
-    ],
+    attraction: Annotated[str, needed("How probable a click is on the better of two such items.", "X")],
+    examination: Annotated[str, needed("How probable it is that the last position is looked at.", "X")],
     wrong_pairs: Annotated[
         str | None,
         typer.Option(metavar="N", help="Pairs of the production list in the wrong order.", show_default="all"),
@@ -89,13 +74,11 @@ def rerank(
 @app.command()
 def drift(
     traffic: Traffic,
-    items: Annotated[str, typer.Option(metavar="L", help="How many there are.", show_default=False)],
+    items: Annotated[str, needed("How many there are.", "L")],
     positions: Positions,
     gap: AttractionGap,
-    days: Annotated[str, typer.Option(metavar="X", help="How long this will run.", show_default=False)],
-    changes: Annotated[
-        str, typer.Option(metavar="X", help="How often preferences change in that time.", show_default=False)
-    ],
+    days: Annotated[str, needed("How long this will run.", "X")],
+    changes: Annotated[str, needed("How often preferences change in that time.", "X")],
     epsilon: Annotated[str, typer.Option(metavar="X", help="How wide the policies' bounds are.")] = "0.5",
 ) -> None:
     """How long until a change is followed, and how long to remember?
@@ -120,9 +103,7 @@ def drift(
 @app.command()
 def diversify(
     traffic: Traffic,
-    features: Annotated[
-        str, typer.Option(metavar="D", help="Features of relevance and topics together.", show_default=False)
-    ],
+    features: Annotated[str, needed("Features of relevance and topics together.", "D")],
     positions: Positions,
     gap: AttractionGap,
     looks: Annotated[str, typer.Option(metavar="X", help="Items of a list that a user looks at, on average.")] = "1.0",

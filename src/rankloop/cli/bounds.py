@@ -9,7 +9,7 @@ import typer
 from rankloop.cli.arguments import number, whole
 from rankloop.cli.errors import refusing
 from rankloop.cli.groups import Group
-from rankloop.cli.options import OPTIONS
+from rankloop.cli.options import OPTIONS, Matrix, needed
 
 app = typer.Typer(
     cls=Group,
@@ -17,15 +17,15 @@ app = typer.Typer(
     help="What the theorems promise: bounds on regret, and the parameters that go with them.",
 )
 
-Horizon = Annotated[str, typer.Option(metavar="N", help="Steps: duels, or lists shown.", show_default=False)]
+Horizon = Annotated[str, needed("Steps: duels, or lists shown.", "N")]
 Alpha = Annotated[str, typer.Option(metavar="X", help="Of MergeDTS; the theorem needs more than 1/2.")]
 BatchSize = Annotated[str, typer.Option(metavar="N", help="Of MergeDTS; the theorem needs at least 4.")]
 
 
 @app.command()
 def merge_dts(
-    rankers: Annotated[str, typer.Option(metavar="N", help="How many there are.", show_default=False)],
-    gap: Annotated[str, typer.Option(metavar="X", help="The smallest |p - 1/2| of two rankers.", show_default=False)],
+    rankers: Annotated[str, needed("How many there are.", "N")],
+    gap: Annotated[str, needed("The smallest |p - 1/2| of two rankers.", "X")],
     horizon: Horizon,
     alpha: Alpha = "1.01",
     batch_size: BatchSize = "4",
@@ -46,14 +46,7 @@ def merge_dts(
 
 @app.command()
 def duel(
-    matrix: Annotated[
-        str,
-        typer.Argument(
-            metavar="MATRIX",
-            help="A preference matrix: a file (CSV, text, npy, npz), or cycle, cycle2 or features:136.",
-            show_default=False,
-        ),
-    ],
+    matrix: Matrix,
     horizon: Horizon = "1e7",
     alpha: Alpha = "1.01",
     batch_size: BatchSize = "4",
@@ -85,19 +78,11 @@ def duel(
 
 @app.command()
 def bubble_rank(
-    items: Annotated[str, typer.Option(metavar="K", help="How many the list has.", show_default=False)],
-    gap: Annotated[
-        str, typer.Option(metavar="X", help="The smallest difference of two items' attractions.", show_default=False)
-    ],
-    chi_min: Annotated[
-        str,
-        typer.Option(metavar="X", help="How probable it is that the last position is looked at.", show_default=False),
-    ],
+    items: Annotated[str, needed("How many the list has.", "K")],
+    gap: Annotated[str, needed("The smallest difference of two items' attractions.", "X")],
+    chi_min: Annotated[str, needed("How probable it is that the last position is looked at.", "X")],
     horizon: Horizon,
-    wrong_pairs: Annotated[
-        str,
-        typer.Option(metavar="N", help="Pairs of the production list in the wrong order, |V_0|.", show_default=False),
-    ],
+    wrong_pairs: Annotated[str, needed("Pairs of the production list in the wrong order, |V_0|.", "N")],
     chi_max: Annotated[
         str, typer.Option(metavar="X", help="How probable it is that the first position is looked at.")
     ] = "1.0",
@@ -128,16 +113,9 @@ def bubble_rank(
 
 @app.command()
 def drift(
-    items: Annotated[str, typer.Option(metavar="L", help="How many there are.", show_default=False)],
-    gap: Annotated[
-        str,
-        typer.Option(
-            metavar="X",
-            help="The smallest difference in attraction to the items that should be shown.",
-            show_default=False,
-        ),
-    ],
-    breakpoints: Annotated[str, typer.Option(metavar="N", help="How often preferences change.", show_default=False)],
+    items: Annotated[str, needed("How many there are.", "L")],
+    gap: Annotated[str, needed("The smallest difference in attraction to the items that should be shown.", "X")],
+    breakpoints: Annotated[str, needed("How often preferences change.", "N")],
     horizon: Horizon,
     epsilon: Annotated[
         str,
@@ -189,10 +167,8 @@ def drift(
 
 @app.command()
 def hybrid(
-    features: Annotated[
-        str, typer.Option(metavar="D", help="Features of relevance and topics together.", show_default=False)
-    ],
-    positions: Annotated[str, typer.Option(metavar="K", help="Positions of a list.", show_default=False)],
+    features: Annotated[str, needed("Features of relevance and topics together.", "D")],
+    positions: Annotated[str, needed("Positions of a list.", "K")],
     horizon: Horizon,
     largest_attraction: Annotated[
         str, typer.Option(metavar="X", help="Of any item, for eta, the greedy list's share of the best one's reward.")

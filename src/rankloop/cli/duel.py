@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankloop.cli.options import RunOptions, Runs, Seed, Workers
+from rankloop.cli.options import Matrix, RunOptions, Runs, Seed, Workers
 
 if TYPE_CHECKING:
     from rankloop.environments import PreferenceMatrix
@@ -19,14 +19,7 @@ FOLDER = "rankloop-results"
 
 
 def duel(
-    matrix: Annotated[
-        str,
-        typer.Argument(
-            metavar="MATRIX",
-            help="A preference matrix: a file (CSV, text, npy, npz), or cycle, cycle2 or features:136.",
-            show_default=False,
-        ),
-    ],
+    matrix: Matrix,
     policies: Annotated[
         str | None,
         typer.Option(

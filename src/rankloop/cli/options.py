@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from rankloop.cli.arguments import whole
+
+
+def needed(text: str, metavar: str) -> Any:
+    """An option that has no default, described by this text."""
+    return typer.Option(metavar=metavar, help=text, show_default=False)
+
 
 Runs = Annotated[str, typer.Option(metavar="N", help="Independent runs of each policy.")]
 RunsOfQuery = Annotated[str, typer.Option(metavar="N", help="Independent runs of each policy on each query.")]
 Workers = Annotated[str | None, typer.Option(metavar="N", help="Threads.", show_default="all cores")]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Where results go.")]
 Seed = Annotated[str, typer.Option(metavar="N", help="Seed of all random numbers.")]
+Matrix = Annotated[
+    str,
+    typer.Argument(
+        metavar="MATRIX",
+        help="A preference matrix: a file (CSV, text, npy, npz), or cycle, cycle2 or features:136.",
+        show_default=False,
+    ),
+]
 Models = Annotated[
     str | None,
     typer.Argument(

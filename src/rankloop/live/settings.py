@@ -12,9 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import rankloop.policies as policies
 from rankloop.checks import check_whole, is_number
 from rankloop.interleaving import Interleaver
+from rankloop.policies.making import make_policy
 from rankloop.wording import nearest
 
 POLICIES: Mapping[str, tuple[str, ...]] = {
@@ -267,20 +270,17 @@ class Settings:
         return replace(self, **given)._checked()
 
     def make_policy(self, n_items: int, *, seed: int | None = 0, features: Any = None) -> Any:
-        """The policy of one key, for so many items or rankers."""
-        kind = getattr(policies, self.policy)
+        """The policy of one key, for so many items or rankers; those that rank by features get the catalogue's."""
         parameters = dict(self.parameters)
-        takes = _arguments_of(kind)
         if self.policy in NEED_A_HORIZON and not {"horizon", "delta", "window"} & set(parameters):
             parameters["horizon"] = DEFAULT_HORIZON
-        positions = min(self.positions, n_items)
-        if self.kind == "evaluate":
-            return kind(n_items, seed=seed, **parameters)
+        offered: dict[str, Any] = {"n_arms": n_items, "n_items": n_items, "initial": list(range(n_items))}
         if self.kind == "diversify":
-            return make_feature_policy(kind, self, features, parameters, seed)
-        if "initial" in takes:
-            return kind(list(range(n_items)), n_positions=positions, seed=seed, **parameters)
-        return kind(n_items, positions, seed=seed, **parameters)
+            made_up = np.zeros((1, self.relevance)), np.zeros((1, len(self.topics)))
+            relevance, topics = made_up if features is None else features
+            offered, n_items = {"relevance": relevance, "features": relevance, "topics": topics}, len(relevance)
+        offered["n_positions"] = min(self.positions, n_items)
+        return make_policy(getattr(policies, self.policy), offered, {**parameters, "seed": seed})
 
     def to_json(self) -> dict[str, Any]:
         """The settings as JSON can hold them."""
@@ -290,24 +290,6 @@ class Settings:
     def from_json(cls, values: Mapping[str, Any]) -> Settings:
         """The settings that `to_json` wrote."""
         return cls(**{**values, "rankers": tuple(values["rankers"]), "topics": tuple(values["topics"])})
-
-
-def make_feature_policy(kind: Any, settings: Settings, features: Any, parameters: dict[str, Any], seed: Any) -> Any:
-    """A policy that ranks by features, over the items of a catalogue (or over one made-up item)."""
-    import numpy as np
-
-    if features is None:
-        features = np.zeros((1, settings.relevance)), np.zeros((1, len(settings.topics)))
-    relevance, topics = features
-    takes = _arguments_of(kind)
-    given: dict[str, Any] = {}
-    if "relevance" in takes:
-        given["relevance"] = relevance
-    if "features" in takes:
-        given["features"] = relevance
-    if "topics" in takes:
-        given["topics"] = topics
-    return kind(**given, n_positions=min(settings.positions, len(relevance)), seed=seed, **parameters)
 
 
 def _check_features(policy: str, relevance: int, topics: tuple[str, ...]) -> None:

@@ -383,7 +383,7 @@ class SQLiteStore:
         return self._unusable(error)
 
 
-def _let_go(reference: weakref.ref[IO[bytes]]) -> None:
+def _let_go(reference: weakref.ref[Any]) -> None:
     """Keep a forked child from holding the lock when its parent has closed the store."""
     file = reference()
     if file is not None:
