@@ -39,9 +39,11 @@ bench: $(VENV)/dev  ## speed, as ratios to the naive form in the same run
 	$(BIN)/python benchmarks/lists.py
 	$(BIN)/python benchmarks/features.py
 	$(BIN)/python benchmarks/click_models.py
+	$(BIN)/python benchmarks/parsers.py
 	$(BIN)/python benchmarks/interleaving.py
 	$(BIN)/python benchmarks/lock.py
 	$(BIN)/python benchmarks/live.py
+	$(BIN)/python benchmarks/live_sizes.py
 	$(BIN)/python benchmarks/runner.py
 
 chaos: $(VENV)/dev  ## kill -9 under load, 200 times for each kind of store

@@ -1,4 +1,4 @@
-"""A proxy in front of a PostgreSQL server that cuts a connection at a chosen moment."""
+"""A proxy in front of a PostgreSQL server that cuts a connection at a chosen moment, or swallows what it is sent."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class Proxy:
         self._pieces = 0
         self._text = b""
         self._deliver = False
+        self._swallows = False
         threading.Thread(target=self._listen, daemon=True).start()
 
     def cut(self, *, pieces: int = 1, text: bytes = b"", deliver: bool) -> None:
@@ -40,6 +41,10 @@ class Proxy:
         """Cut nothing more; whether all cuts have been made."""
         left, self._pieces = self._pieces, 0
         return not left
+
+    def swallow(self, swallows: bool) -> None:
+        """Pass nothing on any more, and leave all connections open; or serve those that are made from now on."""
+        self._swallows = swallows
 
     def close(self) -> None:
         """Take no more connections."""
@@ -56,8 +61,14 @@ class Proxy:
     def _serve(self, client: socket.socket) -> None:
         with client, socket.socket(socket.AF_UNIX) as server:
             server.connect(str(self._server))
+            swallows = self._swallows
             while True:
                 readable, _, _ = select.select([client, server], [], [])
+                swallows = swallows or self._swallows  # for good: bytes are missing
+                if swallows:
+                    if not all(end.recv(65536) for end in readable):
+                        return
+                    continue
                 if server in readable:
                     data = server.recv(65536)
                     if not data:

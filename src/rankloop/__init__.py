@@ -2,206 +2,41 @@
 
     import rankloop as rl
 
-Names load when first used, so that `import rankloop` is quick; the compiler comes with the first policy.
+Its names are those of `rankloop.policies`, `rankloop.environments`, `rankloop.simulation` and `rankloop.files`, and the
+two classes of live loops. They load when first used, so that `import rankloop` is quick; the compiler comes with the
+first policy.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankloop.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from rankloop.environments import (
-        CascadeModel,
-        ClickEnvironment,
-        ClickProblem,
-        DependentClickModel,
-        DriftingCascade,
-        DriftingDependentClickModel,
-        DriftingPositionBasedModel,
-        HybridCascade,
-        HybridClippingWarning,
-        HybridProblem,
-        PositionBasedModel,
-        PreferenceMatrix,
-        click_problems,
-        hybrid_problems,
-    )
-    from rankloop.files import (
-        load,
-    )
-    from rankloop.live import (
-        AsyncLive,
-        Live,
-    )
-    from rankloop.policies import (
-        C2UCB,
-        DTS,
-        REX3,
-        RMED1,
-        RUCB,
-        BatchRank,
-        BubbleRank,
-        CascadeDUCB,
-        CascadeHybrid,
-        CascadeHybridTS,
-        CascadeKLUCB,
-        CascadeLinTS,
-        CascadeLinUCB,
-        CascadeLinUCBFull,
-        CascadeLSB,
-        CascadeLSBFull,
-        CascadeSWUCB,
-        CascadeUCB1,
-        ClickPolicy,
-        Duel,
-        DuelingPolicy,
-        FeaturePolicy,
-        FixedRanking,
-        LSBGreedy,
-        MergeDTS,
-        MergeRUCB,
-        RankedEXP3,
-        Ranking,
-        RecurRank,
-        Segments,
-        SelfSparring,
-        Sparring,
-        TopRank,
-    )
-    from rankloop.simulation import (
-        Result,
-        plot,
-        simulate,
-        train,
-    )
+    from rankloop.environments import *
+    from rankloop.files import *
+    from rankloop.live import AsyncLive as AsyncLive
+    from rankloop.live import Live as Live
+    from rankloop.policies import *
+    from rankloop.simulation import *
+else:
+    from importlib import import_module
+    from importlib.util import find_spec
 
+    _ROOMS = ("rankloop.policies", "rankloop.environments", "rankloop.simulation", "rankloop.files")
+    _LIVE = ("AsyncLive", "Live")
 
-_HOME = {
-    "rankloop.environments": [
-        "CascadeModel",
-        "ClickEnvironment",
-        "ClickProblem",
-        "DependentClickModel",
-        "DriftingCascade",
-        "DriftingDependentClickModel",
-        "DriftingPositionBasedModel",
-        "HybridCascade",
-        "HybridClippingWarning",
-        "HybridProblem",
-        "PositionBasedModel",
-        "PreferenceMatrix",
-        "click_problems",
-        "hybrid_problems",
-    ],
-    "rankloop.files": ["load"],
-    "rankloop.live": ["AsyncLive", "Live"],
-    "rankloop.policies": [
-        "BatchRank",
-        "BubbleRank",
-        "C2UCB",
-        "CascadeDUCB",
-        "CascadeHybrid",
-        "CascadeHybridTS",
-        "CascadeKLUCB",
-        "CascadeLSB",
-        "CascadeLSBFull",
-        "CascadeLinTS",
-        "CascadeLinUCB",
-        "CascadeLinUCBFull",
-        "CascadeSWUCB",
-        "CascadeUCB1",
-        "ClickPolicy",
-        "DTS",
-        "Duel",
-        "DuelingPolicy",
-        "FeaturePolicy",
-        "FixedRanking",
-        "LSBGreedy",
-        "MergeDTS",
-        "MergeRUCB",
-        "REX3",
-        "RMED1",
-        "RUCB",
-        "RankedEXP3",
-        "Ranking",
-        "RecurRank",
-        "Segments",
-        "SelfSparring",
-        "Sparring",
-        "TopRank",
-    ],
-    "rankloop.simulation": ["Result", "plot", "simulate", "train"],
-}
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-
-__all__ = [
-    "C2UCB",
-    "DTS",
-    "REX3",
-    "RMED1",
-    "RUCB",
-    "AsyncLive",
-    "BatchRank",
-    "BubbleRank",
-    "CascadeDUCB",
-    "CascadeHybrid",
-    "CascadeHybridTS",
-    "CascadeKLUCB",
-    "CascadeLSB",
-    "CascadeLSBFull",
-    "CascadeLinTS",
-    "CascadeLinUCB",
-    "CascadeLinUCBFull",
-    "CascadeModel",
-    "CascadeSWUCB",
-    "CascadeUCB1",
-    "ClickEnvironment",
-    "ClickPolicy",
-    "ClickProblem",
-    "DependentClickModel",
-    "DriftingCascade",
-    "DriftingDependentClickModel",
-    "DriftingPositionBasedModel",
-    "Duel",
-    "DuelingPolicy",
-    "FeaturePolicy",
-    "FixedRanking",
-    "HybridCascade",
-    "HybridClippingWarning",
-    "HybridProblem",
-    "LSBGreedy",
-    "Live",
-    "MergeDTS",
-    "MergeRUCB",
-    "PositionBasedModel",
-    "PreferenceMatrix",
-    "RankedEXP3",
-    "Ranking",
-    "RecurRank",
-    "Result",
-    "Segments",
-    "SelfSparring",
-    "Sparring",
-    "TopRank",
-    "click_problems",
-    "hybrid_problems",
-    "load",
-    "plot",
-    "simulate",
-    "train",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
+    def __getattr__(name):
+        if name == "__all__":
+            return sorted({*_LIVE, *(each for room in _ROOMS for each in import_module(room).__all__)})
+        homes = ["rankloop.live"] if name in _LIVE else _ROOMS
+        if not name.startswith("_") and find_spec(f"rankloop.{name}") is None:  # a module is not looked for in rooms
+            for home in map(import_module, homes):
+                if name in home.__all__:
+                    globals()[name] = getattr(home, name)
+                    return globals()[name]
         raise AttributeError(f"module 'rankloop' has no attribute {name!r}")
-    value = getattr(import_module(_MODULE_OF[name]), name)
-    globals()[name] = value
-    return value
 
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    def __dir__():
+        return sorted({*globals(), *__getattr__("__all__")})

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from rankloop.checks import check_seed
-from rankloop.policies import Policy, Segments, load_policy
+from rankloop.policies import Policy, Segments
+from rankloop.policies.base import load_policy
 from rankloop.simulation import Result
 from rankloop.storage import read_archive
+
+__all__ = ["load"]
 
 
 def load(path: str | Path, *, seed: int | None = None, fresh_randomness: bool = False) -> Policy | Segments | Result:

@@ -9,16 +9,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from cut_connections import Proxy
+from live_world import check_whole
 from postgres_server import Server
 
 import rankloop as rl
-from rankloop.live import postgres as postgres_store
+from rankloop.live import leases
 from rankloop.live.conformance import KEYS, LONG_KEYS, chosen
 from rankloop.live.entries import Entry
 from rankloop.live.postgres import PostgresStore
@@ -33,6 +34,8 @@ from rankloop.live.stores import (
     StoreLost,
     open_store,
 )
+
+PATIENCE = 60
 
 
 @pytest.fixture
@@ -100,7 +103,8 @@ def test_no_database(postgres: Server) -> None:
 
 def test_without_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    monkeypatch.delitem(sys.modules, "rankloop.live.postgres")
+    for name in ("leases", "postgres", "postgres_connection"):
+        monkeypatch.delitem(sys.modules, f"rankloop.live.{name}")
     with pytest.raises(StoreError, match=r"pip install 'rankloop\[postgres\]'"):
         open_store("postgresql://db/live")
 
@@ -246,12 +250,12 @@ def test_migrations(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> No
     """A later version turns old tables into its own, all or nothing."""
     store.write(Batch([chosen(1)]))
     store.close()
-    monkeypatch.setattr(postgres_store, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
+    monkeypatch.setattr(leases, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
     steps = "ALTER TABLE rankloop.totals ADD note text;"
-    monkeypatch.setitem(postgres_store.MIGRATIONS, SCHEMA_VERSION, f"{steps} SELECT * FROM nowhere")
+    monkeypatch.setitem(leases.sql.MIGRATIONS, SCHEMA_VERSION, f"{steps} SELECT * FROM nowhere")
     with pytest.raises(StoreError, match='relation "nowhere" does not exist'):
         store.open()
-    monkeypatch.setitem(postgres_store.MIGRATIONS, SCHEMA_VERSION, steps)
+    monkeypatch.setitem(leases.sql.MIGRATIONS, SCHEMA_VERSION, steps)
     assert store.open().last == 1
     assert store._query("SELECT version FROM rankloop.meta") == [(SCHEMA_VERSION + 1,)]
     assert store._query("SELECT note FROM rankloop.totals") == []
@@ -604,6 +608,70 @@ def test_a_commit_whose_answer_was_lost(database: str, proxy: Proxy, deliver: bo
     store.write(day(2))
     assert written(database) == both
     store.close()
+
+
+def in_time(call: Callable[[], Any]) -> Any:
+    """What a call gives that might hang."""
+    answers: list[Any] = []
+    thread = threading.Thread(target=lambda: answers.append(call()), daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    assert answers, "the call has not ended, or raised something"
+    return answers[0]
+
+
+def test_a_server_that_hangs(database: str, proxy: Proxy, caplog: pytest.LogCaptureFixture) -> None:
+    """Lists are production's and events raise, the first after a time limit and others at once, until it is back."""
+    store = PostgresStore(through(proxy, database) + "&connect_timeout=2", lease=1.0)
+    live = rl.Live(store, background=False)
+    live.create("search", kind="rerank", holdout=0)
+    shown = live.rank("search", "laptop", ["a", "b", "c"])
+
+    def click() -> str:
+        try:
+            return live.click(shown.id, "a")
+        except StoreLost as error:
+            return str(error)
+
+    proxy.swallow(True)
+    assert "did not answer (nothing has come from it for 2 s)" in in_time(click)
+    for _ in range(50):
+        assert "does not answer: it is tried again" in in_time(click)
+        page = in_time(lambda: live.rank("search", "a new key", ["c", "b", "a"]))
+        assert (page.items, page.fallback) == (["c", "b", "a"], True)
+        assert "does not answer" in page.reason
+        assert not in_time(lambda: live.rank("search", "laptop", ["a", "b", "c"])).fallback  # nothing has to be written
+    proxy.swallow(False)
+    until = time.monotonic() + PATIENCE
+    while "does not answer" in in_time(click) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert in_time(click) == "duplicate"
+    assert not live.rank("search", "a new key", ["c", "b", "a"]).fallback
+    check_whole(live)
+    live.close()
+
+
+def test_a_server_that_hangs_when_it_is_asked_to_connect(database: str, proxy: Proxy) -> None:
+    store = PostgresStore(through(proxy, database) + "&connect_timeout=2")
+    proxy.swallow(True)
+
+    def opened() -> str:
+        with pytest.raises(StoreLost, match="cannot be reached: connection timeout expired"):
+            store.open()
+        return "refused"
+
+    assert in_time(opened) == "refused"
+
+
+def test_time_limits_in_addresses(database: str) -> None:
+    with pytest.raises(ValueError, match="connect_timeout in the address must be a number of seconds, not 'soon'"):
+        PostgresStore(database + "&connect_timeout=soon")
+    for given, seconds in (("1", 2.0), ("30", 30.0), ("0", float("inf"))):
+        store = PostgresStore(database + f"&connect_timeout={given}")
+        store.open()
+        assert store._connection is not None
+        assert store._connection.patience == seconds
+        store.close()
 
 
 def test_entries_are_never_overwritten(store: PostgresStore) -> None:

@@ -15,8 +15,8 @@ from html_pages import Collector
 import rankloop as rl
 from rankloop import report
 from rankloop.report.tables import HEADINGS, ranking
+from rankloop.runs import Run
 from rankloop.simulation.plots import _spread, _tick
-from rankloop.simulation.result import Run
 
 STEPS = np.array([1, 10, 100, 1000])
 

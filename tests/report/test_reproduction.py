@@ -19,7 +19,7 @@ from html_pages import Collector
 
 from rankloop.experiments import Amount, Claim, Experiment, Finding, Outcome, Panel, Player, Source
 from rankloop.experiments.declare import Compared, Failure
-from rankloop.report import data
+from rankloop.report import data, timings
 from rankloop.report.data import scorecard
 from rankloop.report.experiment_tables import reached, running_times
 from rankloop.report.figures import pictures
@@ -27,10 +27,10 @@ from rankloop.report.markdown import Cell, Table, plain
 from rankloop.report.page import as_html
 from rankloop.report.reproduction import Report, reproduction
 from rankloop.report.scorecard import Judged, counted, counts, effect, judge, said
-from rankloop.report.timings import comparisons, projection
+from rankloop.report.timings import projection
+from rankloop.runs import Run
 from rankloop.simulation import Result
 from rankloop.simulation.panels import Point, plot_panels, plot_study
-from rankloop.simulation.result import Run
 from rankloop.wording import duration
 
 REAL = Source("the real <data> of MSLR", True)
@@ -238,7 +238,7 @@ def test_paper_scale_is_projected_from_the_time_a_step() -> None:
 
 def test_running_times_stand_beside_those_of_the_thesis() -> None:
     timed = outcome("running-time", panels=("MSLR-Navigational", "Yahoo-Navigational"), records=())
-    found = {(each.panel, each.player): each for each in comparisons(timed)}
+    found = {(each.panel, each.player): each for each in timings.running_times(timed)}
     assert len(found) == 4
     assert found["Yahoo-Navigational", "Self-Sparring"].thesis == pytest.approx(0.90 * 86_400)
     assert found["Yahoo-Navigational", "Self-Sparring"].ours == pytest.approx(200.0)
@@ -296,7 +296,7 @@ def test_all_results_as_one_table(missing: bool, tmp_path: Path, monkeypatch: py
     many.results["CM", "A"].setting["queries"] = ["q1", "q2"]
     path = data.write_results([outcome(), many], tmp_path)
     if missing:
-        assert path.name == "results.csv"
+        assert path.name == "all-results.csv"
         head, *lines = csv.reader(path.read_text().splitlines())
         rows = [(*line[:3], int(line[3]), int(line[4]), line[5], float(line[6])) for line in lines]
     else:

@@ -6,23 +6,21 @@ import ast
 import inspect
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankloop.cli.errors import Refused, refusing
-from rankloop.wording import nearest, suggestion
+from rankloop.wording import listed, nearest, suggestion
 
 if TYPE_CHECKING:
     from rankloop.environments import PreferenceMatrix
     from rankloop.policies import ClickPolicy, DuelingPolicy, Policy
+    from rankloop.policies.making import Maker
 
 CHAPTER_2 = ("MergeDTS", "MergeRUCB", "DTS", "RMED1", "SelfSparring", "REX3")
 """The policies that the thesis compares in its chapter on live evaluation."""
-
-INSTEAD_OF_HORIZON = ("delta", "gamma", "window")
-"""Parameters that policies otherwise set from the horizon."""
 
 FEATURES = {"relevance", "topics", "features"}
 """Parameters of policies that rank by features."""
@@ -53,6 +51,19 @@ def whole(option: str, text: str, least: int, most: int | None = None) -> int:
     return int(value)
 
 
+def whole_or_none(option: str, text: str | None, least: int) -> int | None:
+    """The same of an option that may be left out."""
+    return None if text is None else whole(option, text, least)
+
+
+def one_of(option: str, text: str, choices: Sequence[str]) -> str:
+    """One of a few words, in small or capital letters."""
+    found = {choice.casefold(): choice for choice in choices}.get(text.casefold())
+    if found is None:
+        raise Refused(f"{option} must be {listed(choices, 'or')}, not {text!r}")
+    return found
+
+
 def number(option: str, text: str, least: float = -math.inf, most: float = math.inf) -> float:
     """A number as people write it, within bounds.
 
@@ -69,6 +80,11 @@ def number(option: str, text: str, least: float = -math.inf, most: float = math.
     if not math.isfinite(value) or not least <= value <= most:
         raise Refused(f"{option} must be a number{wanted}, not {text!r}")
     return value
+
+
+def share(option: str, text: str) -> float:
+    """A number from 0 to 1."""
+    return number(option, text, 0, 1)
 
 
 def _plain(text: str) -> str:
@@ -120,74 +136,41 @@ def default_policies() -> list[str]:
 
 def make_policies(text: str, n_arms: int) -> list[DuelingPolicy]:
     """The policies of a list such as `MergeDTS,MergeDTS(alpha=1.01,batch_size=4)`, each once."""
+    from rankloop.policies.making import make_policy
 
     def make(cls: Callable[..., Any], parameters: dict[str, Any]) -> tuple[Policy, Any]:
-        policy = cls(n_arms=n_arms, **parameters)
+        policy = make_policy(cls, {"n_arms": n_arms}, parameters)
         return policy, policy
 
     return _each_once(text, dueling_policies(), make, {"n_arms": "n_arms follows from the matrix: leave it out"})
 
 
-def make_click_policies(text: str, first: Any, n_positions: int, horizon: int) -> list[Callable[[Any], ClickPolicy]]:
-    """Functions that make the policies of such a list for a query; `first` is one to try them on."""
-    from functools import partial
-
-    def make(cls: Callable[..., Any], parameters: dict[str, Any]) -> tuple[Policy, Any]:
-        maker = partial(_make_for_query, cls, parameters, n_positions, horizon)
-        return maker(first), maker
-
+def make_click_policies(text: str, first: Any, n_positions: int, horizon: int) -> list[Maker]:
+    """What makes the policies of such a list for a query; `first` is one to try them on."""
     fixed = {
         "n_items": "n_items follows from the queries: leave it out",
-        "n_positions": "n_positions is the same for all policies: give --positions",
         "initial": "initial is production's order of a query: leave it out",
     }
-    return _each_once(text, click_policies(), make, fixed)
+    return _makers(text, click_policies(), first, n_positions, horizon, fixed)
 
 
-def make_feature_policies(text: str, first: Any, n_positions: int, horizon: int) -> list[Callable[[Any], ClickPolicy]]:
-    """Functions that make the policies of such a list for a user; `first` is one to try them on."""
-    from functools import partial
+def make_feature_policies(text: str, first: Any, n_positions: int, horizon: int) -> list[Maker]:
+    """What makes the policies of such a list for a user; `first` is one to try them on."""
+    fixed = dict.fromkeys(FEATURES, "features follow from the ratings: leave them out")
+    return _makers(text, feature_policies(), first, n_positions, horizon, fixed)
+
+
+def _makers(
+    text: str, known: dict[str, Any], first: Any, n_positions: int, horizon: int, fixed: dict[str, str]
+) -> list[Maker]:
+    from rankloop.policies.making import Maker
 
     def make(cls: Callable[..., Any], parameters: dict[str, Any]) -> tuple[Policy, Any]:
-        maker = partial(_make_for_user, cls, parameters, n_positions, horizon)
+        maker = Maker(cls, parameters, n_positions, horizon)
         return maker(first), maker
 
-    fixed = {
-        **dict.fromkeys(FEATURES, "features follow from the ratings: leave them out"),
-        "n_positions": "n_positions is the same for all policies: give --positions",
-    }
-    return _each_once(text, feature_policies(), make, fixed)
-
-
-def _make_for_user(
-    cls: Callable[..., Any], parameters: dict[str, Any], n_positions: int, horizon: int, problem: Any
-) -> ClickPolicy:
-    """A policy for one user, with the features that it takes."""
-    known: dict[str, Any] = {
-        "relevance": problem.relevance,
-        "topics": problem.topics,
-        "features": problem.relevance,
-        "n_positions": n_positions,
-        "horizon": horizon,
-    }
-    given = {name: known[name] for name in inspect.signature(cls).parameters if name in known}
-    return cls(**{**given, **parameters})
-
-
-def _make_for_query(
-    cls: Callable[..., Any], parameters: dict[str, Any], n_positions: int, horizon: int, users: Any
-) -> ClickPolicy:
-    """A policy for one query, which is told the horizon unless it is told something instead."""
-    known = inspect.signature(cls).parameters
-    given: dict[str, Any] = {"n_positions": n_positions}
-    if "initial" in known:
-        given["initial"] = getattr(users, "initial", list(range(users.n_items)))
-    else:
-        given["n_items"] = users.n_items
-    replaced = any(parameters.get(name) is not None for name in INSTEAD_OF_HORIZON) and "initial" not in known
-    if "horizon" in known and not replaced:
-        given["horizon"] = horizon
-    return cls(**{**given, **parameters})
+    shown = "n_positions is the same for all policies: give --positions"
+    return _each_once(text, known, make, {**fixed, "n_positions": shown})
 
 
 def _each_once(
@@ -292,6 +275,7 @@ def _no_matrix(text: str, builtin: list[str]) -> str:
 def no_file(text: str) -> str:
     """That a file is missing, and which one may be meant."""
     path = Path(text)
-    beside = [other.name for other in path.parent.iterdir() if other.is_file()] if path.parent.is_dir() else []
-    near = nearest(path.name, beside)
-    return f"there is no file {text}" + (f": did you mean {near}?" if near else "")
+    files = [other for other in path.parent.iterdir() if other.is_file()] if path.parent.is_dir() else []
+    beside = {other.stem: other.name for other in files}
+    near = nearest(path.stem, beside)
+    return f"there is no file {text}" + (f": did you mean {beside[near]}?" if near else "")

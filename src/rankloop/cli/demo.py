@@ -135,7 +135,7 @@ def safe_reranking(horizon: int | None, runs: int | None) -> Iterator[Part]:
     """How to improve a list without ever breaking it?"""
     from rankloop.cli.arguments import make_click_policies
     from rankloop.cli.rerank import COUNTED
-    from rankloop.environments.queries import built_in
+    from rankloop.environments.synthetic_queries import built_in
 
     steps, problems = horizon or 1_000_000, built_in(N_QUERIES, "PBM")
     yield Part(
@@ -179,7 +179,7 @@ def _safety(results: Results) -> str:
 def changing_preferences(horizon: int | None, runs: int | None) -> Iterator[Part]:
     """What to do when tastes change?"""
     from rankloop.cli.arguments import make_click_policies
-    from rankloop.environments.queries import N_EPOCHS, built_in, drifting
+    from rankloop.environments.synthetic_queries import N_EPOCHS, built_in, drifting
 
     steps = horizon or 100_000
     if steps < N_EPOCHS:
@@ -244,7 +244,8 @@ PARTS: tuple[Callable[[int | None, int | None], Iterator[Part]], ...] = (
 def _compared(one: Result, other: Result, what: str = "regret", *, after_change: bool = False) -> str:
     """How many times as much one policy has as another, with an interval, or what it would take to tell them apart."""
     from rankloop.experiments.comparisons import log_ratio
-    from rankloop.experiments.statistics import jackknife, number, student_bound
+    from rankloop.experiments.statistics import jackknife, number
+    from rankloop.simulation.difference import student_bound
 
     samples = [_sample(result, after_change=after_change) for result in (one, other)]
     effect, error, freedom = jackknife(lambda means: log_ratio(means[0], means[1]), samples)
@@ -302,7 +303,7 @@ def demo(
 
     from rankloop import __version__
     from rankloop.cli.errors import refusing
-    from rankloop.cli.folder import check_writable
+    from rankloop.cli.running import check_writable
     from rankloop.cli.tables import print_results
     from rankloop.report import Section, page
     from rankloop.report.data import write_results_of
@@ -338,46 +339,39 @@ def demo(
 
 def _play(parts: Sequence[Part], seed: int) -> list[list[Result]]:
     """The results of each part, one for each of its policies."""
-    from rankloop.cli.progress import Board
+    from rankloop.runs import display
     from rankloop.simulation import simulate
-    from rankloop.simulation.simulate import blank
 
     _compile(parts)
     played: list[list[Result]] = []
-    with Board(sum(len(part.policies) for part in parts)) as board:
+    with display() as watcher:
         for part in parts:
-            played.append([])
-            for policy in part.policies:
-                setting: dict[str, Any] = {"horizon": part.horizon, "seed": seed, "top": part.top}
-                setting["checkpoints"] = _checkpoints(part)
-                expected = blank(policy, part.environment, **setting)
-                n_units = part.runs * len(expected.setting.get("queries", [""]))
-                board.start(f"{expected.policy} on {part.facts['problem']}", n_units)
-                result = simulate(
-                    policy,
-                    part.environment,
-                    **setting,
-                    runs=part.runs,
-                    progress=board.progress,
-                    after_run=board.ran,
-                )
-                if result.interrupted:
-                    raise KeyboardInterrupt
-                board.finish(result)
-                played[-1].append(result)
+            results = simulate(
+                list(part.policies),
+                part.environment,
+                horizon=part.horizon,
+                runs=part.runs,
+                seed=seed,
+                top=part.top,
+                checkpoints=_checkpoints(part),
+                progress=watcher,
+            )
+            if any(result.interrupted for result in results):
+                raise KeyboardInterrupt
+            played.append(results)
     return played
 
 
 def _compile(parts: Sequence[Part]) -> None:
     """Compile the loops of all parts, in several processes at once."""
     from rankloop.experiments.warm_up import kind, warm_up
-    from rankloop.simulation.problems import problems
+    from rankloop.simulation.jobs import simulations
 
     pairs = {}
     for part in parts:
         for policy in part.policies:
-            [problem, *_] = problems(policy, part.environment, part.top, None)
-            pairs[kind(problem)] = problem
+            [first, *_] = simulations(policy, part.environment, part.top, None)
+            pairs[kind(first)] = first
     warm_up(pairs, os.cpu_count() or 1, lambda _: None, lambda: False)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -70,18 +69,20 @@ def preferences(
         typer.Option(metavar="FILE", help="LETOR data to train LambdaMART rankers on; instead of features."),
     ] = None,
     models: Annotated[str, typer.Option(metavar="N", help="How many rankers to train with --train.")] = "24",
-    seed: Annotated[str, typer.Option(metavar="N", help="Of everything random.")] = "0",
+    seed: Annotated[str, typer.Option(metavar="N", help="Seed of all random numbers.")] = "0",
     workers: Annotated[str | None, typer.Option(metavar="N", help="Threads.", show_default="all cores")] = None,
     cache: Annotated[bool, typer.Option(help="Keep what was read beside DATA, to read it faster next time.")] = True,
 ) -> None:
     """Measure how often each ranker beats each other, by interleaving before simulated users.
 
-    Finished pairs are kept in FILE.partial: the same command goes on where it was interrupted. The matrix is for
-    `rankloop duel`.
+    Finished pairs are kept in the folder FILE.partial: the same command continues where it was interrupted. The matrix
+    is for `rankloop duel`.
     """
     from rankloop.click_models.users import User
     from rankloop.interleaving import Interleaver
     from rankloop.preferences import measure_preferences
+    from rankloop.preferences.measure import key_of
+    from rankloop.runs import Folder, display
 
     kept = out.with_name(out.name + ".partial")
     try:
@@ -102,25 +103,28 @@ def preferences(
         )
         clicker = User.named(user, n_grades=2 if documents.labels.max() <= 1 else 5)
         _say(f"{documents!r}, {len(rankers.names)} rankers, {clicker!r}")
-        matrix = measure_preferences(
-            rankers,
-            clicker,
-            methods[interleaver](),
-            comparisons=n_comparisons,
-            error=error,
-            length=n_positions,
-            estimator=estimator,
-            ties=ties,
-            seed=first_seed,
-            workers=n_workers,
-            progress=_bar,
-            keep=kept,
-        )
+        with display() as watcher:
+            matrix = measure_preferences(
+                rankers,
+                clicker,
+                methods[interleaver](),
+                comparisons=n_comparisons,
+                error=error,
+                length=n_positions,
+                estimator=estimator,
+                ties=ties,
+                seed=first_seed,
+                workers=n_workers,
+                progress=watcher,
+                keep=kept,
+            )
         matrix.save(out)
-        kept.unlink(missing_ok=True)
+        Folder(kept).remove(key_of(matrix.setting))
     except KeyboardInterrupt:
-        saved = f": finished pairs are kept in {kept}, the same command goes on from there" if kept.exists() else ""
-        _say(f"interrupted{saved}")
+        with contextlib.suppress(OSError):  # it is not empty, or was never made
+            kept.rmdir()
+        saved = f": finished pairs are kept in {kept}, and the same command continues from there"
+        _say(f"interrupted{saved if kept.exists() else ''}")
         raise typer.Exit(130) from None
     except (ValueError, ImportError, OSError) as problem:
         _say("rankloop: " + " ".join(str(problem).split()))
@@ -215,16 +219,3 @@ def _print(matrix: MeasuredPreferences, out: Path) -> None:
 
 def _say(line: str) -> None:
     print(line, file=sys.stderr)
-
-
-@contextmanager
-def _bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Pairs done and time left, for a person at a terminal."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as shown:
-        task = shown.add_task(escape(label), total=total)
-        yield lambda pairs: shown.advance(task, pairs)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankloop.click_models.chain_model import ChainModel
+from rankloop.click_models.chain import ChainModel
 from rankloop.click_models.estimation import Settings, smoothed, typical_mean
 from rankloop.click_models.sessions import Codes, Sessions
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 
 
 class CM(ChainModel):

@@ -5,7 +5,8 @@ Each function writes 0 or 1 into `clicks` for every position of `items`, which i
 
 from __future__ import annotations
 
-from rankloop.kernels import Clicks, Floats, Items, Stream, inlined, uniform
+from rankloop.kernels import inlined, uniform
+from rankloop.kernels.arrays import Clicks, Floats, Items, Stream
 
 
 @inlined

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.checks import check_number
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 
 SMALLEST = 1e-12
 """Fitted probabilities keep this distance from 0 and 1, so that nothing observed is ever impossible."""

@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from rankloop.click_models.sessions import Codes, Log, Sessions
-from rankloop.kernels import Ints, entry
+from rankloop.kernels import entry
+from rankloop.kernels.arrays import Ints
 
 
 @entry
@@ -65,9 +66,9 @@ class Pairs:
     item_names
         The item of each pair.
     n_sessions
-        How often each query was asked.
+        Number of times that each query was asked.
     list_length
-        How many items the most frequent list of each query has.
+        Number of items of the most frequent list of each query.
     """
 
     query_names: Sequence[str]

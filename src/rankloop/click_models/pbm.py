@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankloop.click_models.browsing_model import BrowsingModel, fit_browsing
+from rankloop.click_models.browsing import BrowsingModel, fit_browsing
 from rankloop.click_models.estimation import Settings
 from rankloop.click_models.sessions import Sessions
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 
 
 class PBM(BrowsingModel):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankloop.click_models.chain_model import ChainModel, fit_chain
+from rankloop.click_models.chain import ChainModel, fit_chain
 from rankloop.click_models.estimation import Settings
 from rankloop.click_models.sessions import Codes, Sessions
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 
 
 class SDBN(ChainModel):

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.kernels import Floats, Ints, Stream, entry, inlined, uniform
+from rankloop.kernels import entry, inlined, uniform
+from rankloop.kernels.arrays import Floats, Ints, Stream
 
 TABLE = {
     ("perfect", 5): ((0.0, 0.2, 0.4, 0.8, 1.0), (0.0, 0.0, 0.0, 0.0, 0.0)),
@@ -53,7 +54,7 @@ class User:
     stop
         Probability of leaving after a click, for each grade.
     name
-        What tables call the user.
+        Name of the user in tables.
 
     Examples
     --------

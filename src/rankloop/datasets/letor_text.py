@@ -11,7 +11,22 @@ from typing import IO, Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.datasets import letor_parser as parser
+from rankloop.datasets.letor_parser import (
+    AT,
+    BLANK,
+    CLIPPED,
+    COMPLAINTS,
+    DONE,
+    LINES,
+    MOST_FEATURES,
+    N_COUNTERS,
+    NANS,
+    NEEDED,
+    ROWS,
+    TOO_NARROW,
+    WIDEST,
+    parse_lines,
+)
 from rankloop.storage import replacing
 
 BLOCK = 1 << 24
@@ -38,7 +53,7 @@ def read_table(path: Path) -> Table:
 
 
 def _read_table(path: Path) -> Table:
-    counters = np.zeros(parser.N_COUNTERS, np.int64)
+    counters = np.zeros(N_COUNTERS, np.int64)
     width = FIRST_WIDTH
     blocks: list[tuple[npt.NDArray[Any], ...]] = []
     for text in _blocks(path):
@@ -47,31 +62,31 @@ def _read_table(path: Path) -> Table:
         labels, qids, lines = np.zeros(n_rows, np.int8), np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int64)
         features = np.zeros((n_rows, width), np.float32)
         seen = np.zeros(width, np.int64)
-        counters[[parser.AT, parser.ROWS]] = 0
+        counters[[AT, ROWS]] = 0
         while True:
-            status = parser.parse_lines(data, len(text), features, seen, labels, qids, lines, counters)
-            if status != parser.TOO_NARROW:
+            status = parse_lines(data, len(text), features, seen, labels, qids, lines, counters)
+            if status != TOO_NARROW:
                 break
             old = features
-            width = max(int(counters[parser.NEEDED]), min(2 * width, parser.MOST_FEATURES))
+            width = max(int(counters[NEEDED]), min(2 * width, MOST_FEATURES))
             features = np.zeros((n_rows, width), np.float32)
             features[:, : old.shape[1]] = old
             seen = np.concatenate([seen, np.zeros(width - len(seen), np.int64)])
-        if status != parser.DONE:
-            begin = int(counters[parser.AT])
+        if status != DONE:
+            begin = int(counters[AT])
             line = text[begin : text.index(b"\n", begin)].decode(errors="replace").strip()
             shown = line if len(line) <= 60 else line[:57] + "..."
-            raise ValueError(f"{path}, line {counters[parser.LINES] + 1} {parser.COMPLAINTS[status]}: {shown!r}")
-        n = int(counters[parser.ROWS])
+            raise ValueError(f"{path}, line {counters[LINES] + 1} {COMPLAINTS[status]}: {shown!r}")
+        n = int(counters[ROWS])
         blocks.append((features[:n], labels[:n], qids[:n], lines[:n]))
     if not sum(len(block[1]) for block in blocks):
         raise ValueError(f"{path} holds no documents: it is empty, or has only blank lines and comments")
     notes = {
-        "blank lines and comments skipped": int(counters[parser.BLANK]),
-        "NaN values read as 0": int(counters[parser.NANS]),
-        "values beyond single precision cut": int(counters[parser.CLIPPED]),
+        "blank lines and comments skipped": int(counters[BLANK]),
+        "NaN values read as 0": int(counters[NANS]),
+        "values beyond single precision cut": int(counters[CLIPPED]),
     }
-    return _joined(blocks, max(1, int(counters[parser.WIDEST])), {why: n for why, n in notes.items() if n})
+    return _joined(blocks, max(1, int(counters[WIDEST])), {why: n for why, n in notes.items() if n})
 
 
 def _joined(blocks: list[tuple[npt.NDArray[Any], ...]], width: int, notes: dict[str, int]) -> Table:

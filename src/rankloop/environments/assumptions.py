@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import Flags, Floats, Ints
+from rankloop.kernels.arrays import Flags, Floats, Ints
 
 MOST_NAMED = 5
 """Rankers or pairs that a sentence names before it only counts the others."""

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from rankloop.click_models.draws import draw_cascade
 from rankloop.environments.click_environment import ClickEnvironment
-from rankloop.kernels import Clicks, Floats, Items, Stream, gains, regret, respond, step
+from rankloop.kernels import gains, regret, respond, step
+from rankloop.kernels.arrays import Clicks, Floats, Items, Stream
 
 
 class CascadeState(NamedTuple):
@@ -32,7 +33,7 @@ def _regret(environment: CascadeState, items: Items) -> float:
     return environment.optimal[n] - (1.0 - unclicked)
 
 
-@step(gains, CascadeState)
+@step(gains, CascadeState, counted=True)
 def _gains(environment: CascadeState) -> Floats:
     return environment.attraction
 
@@ -45,9 +46,9 @@ class CascadeModel(ClickEnvironment):
     Parameters
     ----------
     attraction
-        The probability with which each item, once seen, is clicked.
+        Probability of a click on each item, once it is seen.
     name
-        What tables and plots call the problem.
+        Name of the problem in tables and plots.
 
     Examples
     --------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from rankloop.checks import check_whole
 from rankloop.click_models import ClickModel, QueryModel, query_models, read_query_models
@@ -12,32 +11,8 @@ from rankloop.environments.cascade_model import CascadeModel
 from rankloop.environments.click_environment import ClickEnvironment
 from rankloop.environments.dependent_click_model import DependentClickModel
 from rankloop.environments.position_based_model import PositionBasedModel
-
-
-class ClickProblem(NamedTuple):
-    """One query to be re-ranked in simulation.
-
-    Attributes
-    ----------
-    query
-        Its name.
-    environment
-        Its users.
-    initial
-        The initial list R_0: production's order of the items.
-    items
-        The names of the items that the environment calls 0, 1, ...
-    """
-
-    query: str
-    environment: ClickEnvironment
-    initial: list[int]
-    items: list[str]
-
-    @property
-    def n_items(self) -> int:
-        """The number of items that can be shown."""
-        return self.environment.n_items
+from rankloop.environments.problems import ClickProblem
+from rankloop.wording import listed
 
 
 def click_problems(
@@ -52,8 +27,8 @@ def click_problems(
     click_model
         `CM`, `DCM` or `PBM`: which of the models in a file to take.
     n_items
-        How many items each problem has: those of the most frequent list first, then the most shown. Queries with fewer
-        are left out.
+        Number of items of each problem: those of the most frequent list first, then the most shown. Queries with fewer
+        items are left out.
 
     Examples
     --------
@@ -78,7 +53,8 @@ def click_problems(
         if environment is not None:
             problems.append(ClickProblem(entry.query, environment, list(range(n_items)), entry.items[:n_items]))
     if not problems:
-        raise ValueError(f"no query has {n_items} items")
+        most = max((len(entry.items) for entry in source), default=0)
+        raise ValueError(f"no query has {n_items} items: the longest has {most}" if most else "there are no queries")
     return problems
 
 
@@ -86,8 +62,11 @@ def _environment(entry: QueryModel, click_model: str | None, n_items: int) -> Cl
     if click_model not in ("CM", "DCM", "PBM"):
         raise ValueError(f"click_model must be 'CM', 'DCM' or 'PBM', not {click_model!r}")
     if click_model not in entry.parameters:
-        known = ", ".join(entry.parameters)
-        raise ValueError(f"query {entry.query!r} has no {click_model}, only {known}: fit it with --model {click_model}")
+        known = listed(entry.parameters)
+        raise ValueError(
+            f"query {entry.query!r} has the fitted {known}, but no {click_model}: "
+            f"fit it too (rankloop clicks fit --model {click_model}), or choose another click model"
+        )
     if len(entry.items) < n_items:
         return None
     parameters = entry.parameters[click_model]

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from rankloop.click_models.draws import draw_dependent
 from rankloop.environments.checks import check_probabilities
 from rankloop.environments.click_environment import ClickEnvironment
-from rankloop.kernels import Clicks, Floats, Items, Stream, gains, regret, respond, step
+from rankloop.kernels import gains, regret, respond, step
+from rankloop.kernels.arrays import Clicks, Floats, Items, Stream
 
 
 class DependentState(NamedTuple):
@@ -34,24 +35,24 @@ def _regret(environment: DependentState, items: Items) -> float:
     return environment.optimal[n] - (1.0 - unsatisfied)
 
 
-@step(gains, DependentState)
+@step(gains, DependentState, counted=True)
 def _gains(environment: DependentState) -> Floats:
     return environment.attraction
 
 
 class DependentClickModel(ClickEnvironment):
-    """Users who scan a list from the top, click what attracts them, and after a click may leave satisfied.
+    """Users who scan a list from the top, click what attracts them, and may leave satisfied after a click.
 
     The reward of a list is the probability of leaving satisfied, `1 - prod (1 - abandonment(k) attraction)`.
 
     Parameters
     ----------
     attraction
-        The probability with which each item, once seen, is clicked.
+        Probability of a click on each item, once it is seen.
     abandonment
-        The probability of leaving after a click, for each position. Lists may be no longer than this.
+        Probability of leaving after a click, for each position. Lists may be no longer than this.
     name
-        What tables and plots call the problem.
+        Name of the problem in tables and plots.
 
     Examples
     --------
@@ -68,6 +69,7 @@ class DependentClickModel(ClickEnvironment):
     """
 
     n_positions: int
+    offers = (*ClickEnvironment.offers, "abandonment")
 
     def __init__(self, attraction: npt.ArrayLike, abandonment: npt.ArrayLike, *, name: str = "DCM") -> None:
         super().__init__(attraction, name)

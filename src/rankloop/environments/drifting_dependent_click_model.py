@@ -1,4 +1,4 @@
-"""The dependent click model with preferences that change: one row of attractions an epoch."""
+"""The dependent click model with preferences that change from epoch to epoch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from rankloop.environments.checks import check_probabilities
 from rankloop.environments.dependent_click_model import DependentClickModel
 from rankloop.environments.drifting import DriftingEnvironment
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 
 
 class DriftingDependentClickModel(DriftingEnvironment):
@@ -17,14 +17,10 @@ class DriftingDependentClickModel(DriftingEnvironment):
 
     Parameters
     ----------
-    attractions
-        One row for each epoch: the probability with which each item, once seen, is clicked.
+    attractions, epoch_length, name
+        As in `DriftingCascade`.
     abandonment
-        The probability of leaving after a click, for each position; it does not change.
-    epoch_length
-        How many lists an epoch answers: one number for all epochs, or one for each.
-    name
-        What tables and plots call the problem.
+        Probability of leaving after a click, for each position; it does not change.
 
     Examples
     --------
@@ -32,6 +28,8 @@ class DriftingDependentClickModel(DriftingEnvironment):
     >>> round(users.reward([0, 1], at=0), 3), round(users.reward([0, 1], at=1000), 3)
     (0.472, 0.412)
     """
+
+    offers = (*DriftingEnvironment.offers, "abandonment")
 
     def __init__(
         self,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankloop.kernels import Floats, Ints, entry, inlined
+from rankloop.kernels import entry, inlined
+from rankloop.kernels.arrays import Floats, Ints
 
 
 @inlined

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from rankloop.click_models.draws import draw_position_based
 from rankloop.environments.checks import check_probabilities
 from rankloop.environments.click_environment import ClickEnvironment
-from rankloop.kernels import Clicks, Floats, Items, Stream, gains, regret, respond, step
+from rankloop.kernels import gains, regret, respond, step
+from rankloop.kernels.arrays import Clicks, Floats, Items, Stream
 
 
 class PositionBasedState(NamedTuple):
@@ -34,7 +35,7 @@ def _regret(environment: PositionBasedState, items: Items) -> float:
     return environment.optimal[n] - clicks
 
 
-@step(gains, PositionBasedState)
+@step(gains, PositionBasedState, counted=True)
 def _gains(environment: PositionBasedState) -> Floats:
     return environment.attraction
 
@@ -47,11 +48,11 @@ class PositionBasedModel(ClickEnvironment):
     Parameters
     ----------
     attraction
-        The probability with which each item, once seen, is clicked.
+        Probability of a click on each item, once it is seen.
     examination
-        The probability with which each position is seen. Lists may be no longer than this.
+        Probability with which each position is seen. Lists may be no longer than this.
     name
-        What tables and plots call the problem.
+        Name of the problem in tables and plots.
 
     Examples
     --------
@@ -67,6 +68,7 @@ class PositionBasedModel(ClickEnvironment):
     """
 
     n_positions: int
+    offers = (*ClickEnvironment.offers, "examination")
 
     def __init__(self, attraction: npt.ArrayLike, examination: npt.ArrayLike, *, name: str = "PBM") -> None:
         super().__init__(attraction, name)

@@ -10,7 +10,7 @@ from typing import Any
 from rankloop.environments import PreferenceMatrix
 from rankloop.experiments.data import ISTELLA, MSLR, USERS, YAHOO, Data, Dataset
 from rankloop.experiments.declare import Amount, Experiment, Panel, Player, Scale, Source
-from rankloop.experiments.parts import duelist, logarithmic
+from rankloop.experiments.parts import logarithmic, player
 from rankloop.policies import DTS, REX3, RMED1, MergeDTS, MergeRUCB, SelfSparring
 
 DEFAULT_C = 4_726_908
@@ -39,12 +39,12 @@ DAYS: Mapping[str, Mapping[str, float]] = {
 def duelists(amount: Amount, panel: str) -> list[Player]:
     """The policies that chapter 2 compares, with the parameters that section 2.5.6 found best."""
     return [
-        duelist("MergeDTS", MergeDTS, alpha=0.8**6, batch_size=16, c=4_000_000),
-        duelist("MergeRUCB", MergeRUCB, alpha=0.8**6, batch_size=8, c=400_000),
-        duelist("DTS", DTS, alpha=0.8**7),
-        duelist("RMED1", RMED1),
-        duelist("Self-Sparring", SelfSparring),
-        duelist("REX3", REX3, horizon=amount.of(panel, "REX3").horizon),
+        player("MergeDTS", MergeDTS, alpha=0.8**6, batch_size=16, c=4_000_000),
+        player("MergeRUCB", MergeRUCB, alpha=0.8**6, batch_size=8, c=400_000),
+        player("DTS", DTS, alpha=0.8**7),
+        player("RMED1", RMED1),
+        player("Self-Sparring", SelfSparring),
+        player("REX3", REX3, horizon=amount.of(panel, "REX3").horizon),
     ]
 
 
@@ -75,7 +75,7 @@ def _noise(data: Data, amount: Amount) -> list[Panel]:
 def _cycles(data: Data, amount: Amount) -> list[Panel]:
     """With both rules by which RMED1 may choose an opponent: the published one, and that of the thesis' author."""
     source = Source("the thesis' own, by its definition", True)
-    authors = duelist("RMED1-strongest", RMED1, opponent="strongest")
+    authors = player("RMED1-strongest", RMED1, opponent="strongest")
     found = []
     for name, matrix in (("Cycle", PreferenceMatrix.cycle()), ("Cycle2", PreferenceMatrix.cycle2())):
         panel = _panel((PreferenceMatrix(matrix.preferences, name=name), source), amount)
@@ -95,7 +95,7 @@ def _study(
     matrix, source = data.preferences(MSLR, "navigational")
     steps = logarithmic(amount.horizon)
     return [
-        Panel(name, matrix, source, [duelist(label, policy, **parameters)], value=value, checkpoints=steps)
+        Panel(name, matrix, source, [player(label, policy, **parameters)], value=value, checkpoints=steps)
         for name, (value, parameters) in settings.items()
     ]
 

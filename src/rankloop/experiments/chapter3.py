@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
 
 from rankloop.environments import ClickProblem, PositionBasedModel
-from rankloop.environments.queries import N_ITEMS
+from rankloop.environments.synthetic_queries import N_ITEMS
 from rankloop.experiments.data import Data
 from rankloop.experiments.declare import Amount, Experiment, Panel, Player, Scale, Source
-from rankloop.experiments.parts import logarithmic, ranker, reranker
+from rankloop.experiments.parts import logarithmic, player
 from rankloop.policies import BatchRank, BubbleRank, CascadeKLUCB, FixedRanking, TopRank
 
 CLICK_MODELS = ("CM", "DCM", "PBM")
@@ -29,11 +30,11 @@ STEPS = 5 * 10**6
 def rerankers(horizon: int) -> list[Player]:
     """The policies that chapter 3 compares; all show ten of ten items and are told the horizon."""
     return [
-        reranker("BubbleRank", BubbleRank, N_ITEMS, horizon=horizon),
-        ranker("CascadeKL-UCB", CascadeKLUCB, N_ITEMS),
-        ranker("BatchRank", BatchRank, N_ITEMS, horizon=horizon),
-        ranker("TopRank", TopRank, N_ITEMS, horizon=horizon),
-        reranker("Production", FixedRanking, N_ITEMS),
+        player("BubbleRank", BubbleRank, N_ITEMS, horizon=horizon),
+        player("CascadeKL-UCB", CascadeKLUCB, N_ITEMS),
+        player("BatchRank", BatchRank, N_ITEMS, horizon=horizon),
+        player("TopRank", TopRank, N_ITEMS, horizon=horizon),
+        player("Production", FixedRanking, N_ITEMS),
     ]
 
 
@@ -67,7 +68,7 @@ def _with_wrong_pairs(problem: ClickProblem, wrong: int, number: int) -> ClickPr
     """The query with a random initial list that has so many pairs in the wrong order."""
     best_first = np.argsort(-problem.environment.attraction, kind="stable")
     order = with_inversions(len(best_first), wrong, np.random.default_rng((number, wrong)))
-    return problem._replace(initial=best_first[order].tolist())
+    return replace(problem, initial=best_first[order].tolist())
 
 
 def with_inversions(n: int, inversions: int, draw: np.random.Generator) -> list[int]:
@@ -105,7 +106,7 @@ def _orders(n: int, inversions: int) -> list[list[int]]:
 
 def _examination(data: Data, amount: Amount) -> list[Panel]:
     best_last = [*range(1, N_ITEMS), 0]
-    policy = reranker("BubbleRank", BubbleRank, N_ITEMS, horizon=amount.horizon)
+    policy = player("BubbleRank", BubbleRank, N_ITEMS, horizon=amount.horizon)
     return [
         Panel(
             name=f"chi_min = 0.5^{i}",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rankloop.environments.queries import drifting
+from rankloop.environments.synthetic_queries import drifting
 from rankloop.experiments.data import Data
 from rankloop.experiments.declare import Amount, Experiment, Panel, Player
-from rankloop.experiments.parts import even, ranker, reranker
+from rankloop.experiments.parts import even, player
 from rankloop.policies import BatchRank, BubbleRank, CascadeDUCB, CascadeKLUCB, CascadeSWUCB, RankedEXP3
 
 SHOWN = 3
@@ -20,8 +20,8 @@ SEED = 0
 def _forgetting(horizon: int) -> list[Player]:
     """With the memory that section 4.5 takes: gamma = 1 - 1 / (4 sqrt n) and tau = 2 sqrt(n ln n)."""
     return [
-        ranker("CascadeDUCB", CascadeDUCB, SHOWN, horizon=horizon, epsilon=0.5),
-        ranker("CascadeSWUCB", CascadeSWUCB, SHOWN, horizon=horizon, epsilon=0.5),
+        player("CascadeDUCB", CascadeDUCB, SHOWN, horizon=horizon, epsilon=0.5),
+        player("CascadeSWUCB", CascadeSWUCB, SHOWN, horizon=horizon, epsilon=0.5),
     ]
 
 
@@ -29,9 +29,9 @@ def _average(data: Data, amount: Amount) -> list[Panel]:
     problems, source = data.queries("CM", amount.problems or 1)
     players = [
         *_forgetting(amount.horizon),
-        ranker("RankedEXP3", RankedEXP3, SHOWN, horizon=amount.horizon),
-        ranker("CascadeKL-UCB", CascadeKLUCB, SHOWN),
-        ranker("BatchRank", BatchRank, SHOWN, horizon=amount.horizon),
+        player("RankedEXP3", RankedEXP3, SHOWN, horizon=amount.horizon),
+        player("CascadeKL-UCB", CascadeKLUCB, SHOWN),
+        player("BatchRank", BatchRank, SHOWN, horizon=amount.horizon),
     ]
     users = drifting(problems, amount.horizon, SEED)
     return [Panel("all queries", users, source, players, checkpoints=even(amount.horizon))]
@@ -41,9 +41,9 @@ def _single(data: Data, amount: Amount) -> list[Panel]:
     problems, source = data.queries("CM", SINGLE_QUERIES)
     players = [
         *_forgetting(amount.horizon),
-        ranker("RankedEXP3", RankedEXP3, SHOWN, horizon=amount.horizon),
-        ranker("CascadeKL-UCB", CascadeKLUCB, SHOWN),
-        reranker("BubbleRank", BubbleRank, SHOWN, horizon=amount.horizon),
+        player("RankedEXP3", RankedEXP3, SHOWN, horizon=amount.horizon),
+        player("CascadeKL-UCB", CascadeKLUCB, SHOWN),
+        player("BubbleRank", BubbleRank, SHOWN, horizon=amount.horizon),
     ]
     return [
         Panel(f"query {problem.query}", users, source, players, checkpoints=even(amount.horizon))

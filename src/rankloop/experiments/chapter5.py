@@ -7,7 +7,7 @@ from functools import partial
 
 from rankloop.experiments.data import Data
 from rankloop.experiments.declare import Amount, Experiment, Panel, Player, Scale
-from rankloop.experiments.parts import even, recommender
+from rankloop.experiments.parts import even, player
 from rankloop.experiments.ratings import MOVIELENS, YAHOO_MUSIC, RatedDataset
 from rankloop.policies import CascadeHybrid, CascadeLinUCB, CascadeLinUCBFull, CascadeLSB, CascadeLSBFull
 
@@ -21,13 +21,12 @@ TRADE_OFF, N_TOPICS, SHOWN = 0.5, 20, 10
 
 def recommenders(n_positions: int) -> list[Player]:
     """The policies that chapter 5 compares: two that only know one side of items, and three that know both."""
-    both = ("relevance", "topics")
     return [
-        recommender("CascadeHybrid", CascadeHybrid, both, n_positions, gamma=1.0),
-        recommender("CascadeLinUCB", CascadeLinUCB, ["relevance"], n_positions, gamma=1.0),
-        recommender("CascadeLinUCBFull", CascadeLinUCBFull, both, n_positions, gamma=1.0),
-        recommender("CascadeLSB", CascadeLSB, ["topics"], n_positions, gamma=1.0),
-        recommender("CascadeLSBFull", CascadeLSBFull, both, n_positions, gamma=1.0),
+        player("CascadeHybrid", CascadeHybrid, n_positions, gamma=1.0),
+        player("CascadeLinUCB", CascadeLinUCB, n_positions, gamma=1.0),
+        player("CascadeLinUCBFull", CascadeLinUCBFull, n_positions, gamma=1.0),
+        player("CascadeLSB", CascadeLSB, n_positions, gamma=1.0),
+        player("CascadeLSBFull", CascadeLSBFull, n_positions, gamma=1.0),
     ]
 
 

@@ -3,53 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from rankloop.experiments.declare import Player
+from rankloop.policies.making import Maker
 
 
-def duelist(label: str, policy: Callable[..., Any], **parameters: Any) -> Player:
-    """A dueling policy, made for the rankers of a matrix."""
-    return Player(label, partial(_for_matrix, policy, parameters))
-
-
-def ranker(label: str, policy: Callable[..., Any], n_positions: int, **parameters: Any) -> Player:
-    """A click policy that starts from nothing, made for the items of a query."""
-    return Player(label, partial(_for_items, policy, n_positions, parameters))
-
-
-def reranker(label: str, policy: Callable[..., Any], n_positions: int, **parameters: Any) -> Player:
-    """A click policy that starts from production's list of a query."""
-    return Player(label, partial(_for_list, policy, n_positions, parameters))
-
-
-def recommender(
-    label: str, policy: Callable[..., Any], features: Sequence[str], n_positions: int, **parameters: Any
-) -> Player:
-    """A policy that ranks by features, made for the catalogue of a user; `features` are `relevance` and `topics`."""
-    return Player(label, partial(_for_user, policy, tuple(features), n_positions, parameters))
-
-
-def _for_matrix(policy: Callable[..., Any], parameters: dict[str, Any], matrix: Any) -> Any:
-    return policy(matrix.n_arms, **parameters)
-
-
-def _for_items(policy: Callable[..., Any], n_positions: int, parameters: dict[str, Any], users: Any) -> Any:
-    return policy(users.n_items, n_positions, **parameters)
-
-
-def _for_list(policy: Callable[..., Any], n_positions: int, parameters: dict[str, Any], users: Any) -> Any:
-    initial = getattr(users, "initial", range(users.n_items))  # production's order is that of the items' numbers
-    return policy(list(initial), n_positions=n_positions, **parameters)
-
-
-def _for_user(
-    policy: Callable[..., Any], features: Sequence[str], n_positions: int, parameters: dict[str, Any], user: Any
-) -> Any:
-    return policy(*(getattr(user, name) for name in features), n_positions, **parameters)
+def player(label: str, policy: Callable[..., Any], n_positions: int | None = None, **parameters: Any) -> Player:
+    """A policy with these parameters, made for each matrix, query or user; for lists, of that many positions."""
+    return Player(label, Maker(policy, parameters, n_positions))
 
 
 def logarithmic(horizon: int, number: int = 60) -> tuple[int, ...]:

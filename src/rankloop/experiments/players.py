@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from rankloop.environments import ClickProblem, PreferenceMatrix
+from rankloop.environments import PreferenceMatrix
+from rankloop.environments.problems import each_of, users_of
 from rankloop.experiments.declare import Amount, Panel, Player
-from rankloop.policies import Policy
-
-OFFERED = ("n_arms", "n_items", "n_positions", "horizon", "initial", "relevance", "topics", "features")
-"""What a policy may ask for by the names of its parameters."""
+from rankloop.policies.making import Maker
+from rankloop.wording import suggestion
 
 
 def load_player(path: str) -> Any:
@@ -46,11 +43,13 @@ def load_player(path: str) -> Any:
         raise ValueError(f"{path}: the module {name} cannot be imported ({type(error).__name__}: {error})") from error
     for part in attribute.split("."):
         if not hasattr(found, part):
-            there = [key for key, value in vars(found).items() if inspect.isclass(value) and not key.startswith("_")]
-            raise ValueError(f"{path}: {name} has no {part}" + (f", only {', '.join(there)}" if there else ""))
+            there = [key for key, value in vars(found).items() if _is_own(value, found) and not key.startswith("_")]
+            raise ValueError(f"{path}: {name} has no {part}{suggestion(part, there)}")
         found = getattr(found, part)
     if not (callable(found) or hasattr(found, "update")):
         raise ValueError(f"{path} is {found!r}: neither a policy nor a class or function that makes one")
+    if inspect.isclass(found) and not (hasattr(found, "rank") or hasattr(found, "duel")):
+        raise ValueError(f"{path} is no policy: it has neither a method rank nor a method duel")
     return found
 
 
@@ -64,17 +63,23 @@ def join(panels: Sequence[Panel], players: Sequence[tuple[str, Any]], amount: Am
     joined, playing = [], set()
     for panel in panels:
         taken = {player.label for player in panel.players}
+        first = each_of(panel.environment)[0]
         added = []
         for label, given in found:
             if label in taken:
                 raise ValueError(f"{panel.name} already has a player {label!r}: give yours another label")
             taken.add(label)
-            if _fits(given, _first(panel.environment)):
+            if _fits(given, users_of(first)):
                 playing.add(label)
                 horizon = amount.of(panel.name, label).horizon
-                added.append(Player(label, _policy_or_maker(given, panel, horizon)))
+                added.append(Player(label, _policy_or_maker(given, panel, first, horizon)))
         joined.append(replace(panel, players=[*panel.players, *added]))
     return joined, [label for label, _ in found if label not in playing]
+
+
+def _is_own(value: Any, owner: Any) -> bool:
+    """Whether a module or class defines this class or function itself."""
+    return callable(value) and getattr(value, "__module__", None) == getattr(owner, "__module__", owner.__name__)
 
 
 def _fits(given: Any, environment: Any) -> bool:
@@ -82,72 +87,14 @@ def _fits(given: Any, environment: Any) -> bool:
     return plain_function or hasattr(given, "duel" if isinstance(environment, PreferenceMatrix) else "rank")
 
 
-def _policy_or_maker(given: Any, panel: Panel, horizon: int) -> Any:
+def _policy_or_maker(given: Any, panel: Panel, first: Any, horizon: int) -> Any:
+    """The policy that is given, or what makes one: told the horizon, and for lists as long as those of the others."""
     if hasattr(given, "update") and not inspect.isclass(given):
         return given
-    return functools.partial(_make, given, panel.players, panel.top, horizon)
+    lengths = (getattr(_policy_of(player, first), "n_positions", None) for player in panel.players)
+    n_positions = next((length for length in lengths if length is not None), panel.top)
+    return Maker(given, n_positions=n_positions, horizon=horizon)
 
 
-def _make(maker: Callable[..., Any], others: Sequence[Player], top: int | None, horizon: int, environment: Any) -> Any:
-    """A policy for an environment, given what its constructor asks for."""
-    parameters = inspect.signature(maker).parameters
-    required = [
-        name
-        for name, parameter in parameters.items()
-        if parameter.default is parameter.empty
-        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-    ]
-    if not inspect.isclass(maker) and len(required) == 1 and required[0] not in OFFERED:
-        return maker(environment)  # as `simulate` takes it
-    offers = _offers([name for name in OFFERED if name in parameters], others, top, horizon, environment)
-    lacking = [name for name in required if name not in offers]
-    if lacking:
-        raise ValueError(
-            f"{maker.__name__} asks for {', '.join(lacking)}, which this panel does not have; "
-            f"it may ask for {', '.join(OFFERED)}"
-        )
-    policy = maker(**offers, **({"seed": 0} if "seed" in parameters else {}))
-    if "seed" in parameters and not isinstance(policy, Policy) and not hasattr(policy, "fresh"):
-        with suppress(AttributeError):  # where there is no room for it, runs share the policy's random numbers
-            policy.fresh = functools.partial(_fresh, maker, offers)
-    return policy
-
-
-def _fresh(maker: Callable[..., Any], offers: Mapping[str, Any], seed: int) -> Any:
-    """A policy of the same parameters with random numbers of its own."""
-    return maker(**offers, seed=seed)
-
-
-def _offers(
-    names: Sequence[str], others: Sequence[Player], top: int | None, horizon: int, environment: Any
-) -> dict[str, Any]:
-    """What the environment has under these names, or else the other players in it."""
-    users = environment.environment if isinstance(environment, ClickProblem) else environment
-    offers: dict[str, Any] = {}
-    for name in names:
-        if name == "horizon":
-            offers[name] = horizon
-            continue
-        sources = [environment] if name == "initial" else [users]
-        if name == "n_positions":  # as long as the others' lists; the environment only knows what is too long
-            sources = []
-        sources += [_policy_of(player, environment) for player in others]
-        if name == "n_positions":
-            sources.append(users)
-        value = next((value for source in sources if (value := getattr(source, name, None)) is not None), None)
-        if value is None and name == "n_positions":
-            value = users.n_items if top is None else top
-        if value is not None:
-            offers[name] = value
-    return offers
-
-
-def _policy_of(player: Player, environment: Any) -> Any:
-    policy = player.policy
-    return policy if hasattr(policy, "update") else policy(environment)
-
-
-def _first(environment: Any) -> Any:
-    many = isinstance(environment, list | tuple) and not isinstance(environment, ClickProblem)
-    first = environment[0] if many and environment else environment
-    return first.environment if isinstance(first, ClickProblem) else first
+def _policy_of(player: Player, problem: Any) -> Any:
+    return player.policy if hasattr(player.policy, "update") else player.policy(problem)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,7 +77,7 @@ def wanting(users: Sequence[HybridProblem], trade_off: float, n_topics: int) -> 
         if n_topics < len(theta):
             theta = theta[:n_topics] / (theta[:n_topics].sum() or 1.0)
         new = HybridCascade(old.relevance, perceived, old.beta, theta, trade_off, name=old.name, warn=False)
-        found.append(user._replace(environment=new, topics=told, topic_names=user.topic_names[:n_topics]))
+        found.append(replace(user, environment=new, topics=told, topic_names=user.topic_names[:n_topics]))
     return found
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from rankloop.interleaving.base import Interleaver, Outcome, blank
 from rankloop.interleaving.drafts import FIRST, STAMP, begin, draw, is_shown, judge, place, prepare
 from rankloop.interleaving.lists import Lists
-from rankloop.kernels import Floats, Ints, Ints32, Stream, below, step
+from rankloop.kernels import below, step
+from rankloop.kernels.arrays import Floats, Ints, Ints32, Stream
 
 
 class BalancedDraft(NamedTuple):

@@ -11,7 +11,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rankloop.kernels import Floats, Ints, Ints32, Items, Stream, compiled, entry, inlined
+from rankloop.kernels import compiled, entry, inlined
+from rankloop.kernels.arrays import Floats, Ints, Ints32, Items, Stream
 
 
 class _Draft(Protocol):

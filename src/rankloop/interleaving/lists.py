@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rankloop.kernels import Ints, Ints32
+from rankloop.kernels.arrays import Ints, Ints32
 
 Item: TypeAlias = str | int
 

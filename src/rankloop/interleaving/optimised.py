@@ -18,7 +18,8 @@ from rankloop.interleaving.base import Interleaver, Outcome, blank
 from rankloop.interleaving.drafts import OVER, STAMP, begin, draw, judge, open_draft, place, prepare, top_item
 from rankloop.interleaving.lists import Lists
 from rankloop.interleaving.programme import TIE, lead_of_item, move, solve
-from rankloop.kernels import Floats, Ints, Ints32, Stream, compiled, step, uniform
+from rankloop.kernels import compiled, step, uniform
+from rankloop.kernels.arrays import Floats, Ints, Ints32, Stream
 
 FAIR, DEPTH, SOLVED, CHOSEN = range(4)
 """Where positions stop being fair, how many the programme covers, whether its solution is known already, which of its
@@ -246,8 +247,8 @@ class Optimised(Interleaver):
     Parameters
     ----------
     horizon
-        How many positions the programme covers, at most 12: best the length of a page. Further pages need the same
-        as the first.
+        Number of positions that the programme covers, at most 12: best the length of a page. Further pages need the
+        same as the first.
 
     Examples
     --------

@@ -20,7 +20,8 @@ from rankloop.interleaving.drafts import (
     prepare,
 )
 from rankloop.interleaving.lists import Lists
-from rankloop.kernels import Floats, Ints, Ints32, Stream, below, compiled, inlined, step, uniform
+from rankloop.kernels import below, compiled, inlined, step, uniform
+from rankloop.kernels.arrays import Floats, Ints, Ints32, Stream
 
 EXPONENT = 3.0
 CANCELLED = 1e-4
@@ -182,7 +183,7 @@ class Probabilistic(Interleaver):
     Parameters
     ----------
     exponent
-        How steeply the chance of being drawn falls with the rank.
+        Steepness with which the chance of being drawn falls with the rank.
 
     Examples
     --------

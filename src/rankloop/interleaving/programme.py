@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from rankloop.kernels import Floats, Ints, Ints32, Items, compiled, entry
+from rankloop.kernels import allocating, compiled, entry
+from rankloop.kernels.arrays import Floats, Ints, Ints32, Items
 
 TIE = 1e-12
 SLACK = 1e-10  # probabilities add up to one, so the optimum is missed by no more than this
@@ -52,7 +53,7 @@ def count_items(order: Ints32, rank: Ints32, sizes: Ints, most: int) -> int:
     return min(n, most)
 
 
-@compiled
+@allocating
 def list_candidates(order: Ints32, rank: Ints32, sizes: Ints, items: Items) -> int:
     """Write every allowed list into a row of `items`, each once; return how many there are."""
     most, depth = items.shape
@@ -158,7 +159,7 @@ def _leaving(direction: Floats, level: Floats, basis: Ints, n: int, searching: b
     return row
 
 
-@compiled
+@allocating
 def maximise(columns: Floats, n: int, values: Floats, basis: Ints, level: Floats) -> bool:
     """Maximise values @ p over p >= 0 with columns.T @ p = (0, ..., 0, 1), by the revised simplex method.
 
@@ -211,7 +212,7 @@ def maximise(columns: Floats, n: int, values: Floats, basis: Ints, level: Floats
     return False
 
 
-@compiled
+@allocating
 def solve(order: Ints32, rank: Ints32, sizes: Ints, choices: Ints, weights: Floats) -> int:
     """Fill the lists of the best fair distribution and their probabilities; return how many positions it covers.
 

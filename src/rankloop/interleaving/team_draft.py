@@ -9,7 +9,8 @@ import numpy as np
 from rankloop.interleaving.base import Interleaver, Outcome, blank
 from rankloop.interleaving.drafts import NO_TEAM, OVER, STAMP, TAKEN, begin, draw, judge, place, prepare, top_item
 from rankloop.interleaving.lists import Lists
-from rankloop.kernels import Floats, Ints, Ints32, Stream, below, compiled, step
+from rankloop.kernels import below, compiled, step
+from rankloop.kernels.arrays import Floats, Ints, Ints32, Stream
 
 
 class TeamDraftDraft(NamedTuple):

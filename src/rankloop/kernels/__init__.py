@@ -1,7 +1,7 @@
 """Compiled steps and random draws: the floor that everything else stands on."""
 
-from rankloop.kernels.arrays import Array, Bytes, Clicks, Flags, Floats, Ints, Ints32, Items, Notes, Stream, Words
-from rankloop.kernels.compiler import cache_directory, compiled, entry, inlined, single_step
+from rankloop.kernels.arrays import Stream
+from rankloop.kernels.compiler import allocating, cache_directory, compiled, entry, inlined, single_step
 from rankloop.kernels.lanes import Lanes, fill_words, lanes
 from rankloop.kernels.posterior import (
     Rates,
@@ -19,20 +19,11 @@ from rankloop.kernels.states import StepError, step
 from rankloop.kernels.steps import choose, gains, learn, regret, respond, settled
 
 __all__ = [
-    "Array",
-    "Bytes",
-    "Clicks",
-    "Flags",
-    "Floats",
-    "Ints",
-    "Ints32",
-    "Items",
     "Lanes",
-    "Notes",
     "Rates",
     "StepError",
     "Stream",
-    "Words",
+    "allocating",
     "below",
     "beta",
     "cache_directory",

@@ -20,8 +20,9 @@ from typing import Any, cast
 
 import numba
 from numba.core import config
+from numba.extending import register_jitable
 
-from rankloop.kernels.states import OPTIONS, Function, explain, lasting
+from rankloop.kernels.states import INNER, OPTIONS, Function, explain, lasting
 
 try:
     import fcntl
@@ -76,18 +77,30 @@ def _remove_unused_caches(current: Path) -> None:
 
 
 def compiled(function: Function) -> Function:
-    """Compile a helper that is only called from other compiled code (its machine code is cached with its caller's)."""
-    result: Function = numba.njit(**OPTIONS)(function)
-    return result
+    """Compile a helper that is only called from other compiled code (its machine code is cached with its caller's).
+
+    From Python it is an ordinary function, which nothing compiles. References to arrays are not counted in it, so it
+    must neither make nor return an array: see `allocating`.
+    """
+    return _helper(function, {"_nrt": False})
+
+
+def allocating(function: Function) -> Function:
+    """Compile a helper as `compiled` does, but one that makes or returns arrays."""
+    return _helper(function, {"_nrt": True})
 
 
 def inlined(function: Function) -> Function:
-    """Compile a helper into each of its callers: for what runs in every step.
+    """Compile a helper as `compiled` does, but into each of its callers: for what runs in every step.
 
-    A call passes every array of a state by value and counts its references, about 100 ns; inlined code does neither.
-    It is compiled anew at each place that calls it, so rare branches are better left to `compiled`.
+    A call passes every array of a state by value; inlined code does not. It is compiled anew at each place that calls
+    it, so rare branches are better left to `compiled`.
     """
-    result: Function = numba.njit(forceinline=True, **OPTIONS)(function)
+    return _helper(function, {"_nrt": False, "forceinline": True})
+
+
+def _helper(function: Function, options: dict[str, bool]) -> Function:
+    result: Function = register_jitable(**INNER, **options)(function)
     return result
 
 

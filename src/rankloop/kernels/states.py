@@ -20,6 +20,9 @@ Answer = TypeVar("Answer")
 # Division by zero gives inf or nan, as in NumPy: the check for it in every division costs more than the division.
 OPTIONS = {"nogil": True, "error_model": "numpy"}
 
+# What only compiled code calls needs no other form, for Python or C to call: making these took a fifth of the time.
+INNER = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
 _steps: dict[Callable[..., Any], dict[type, Callable[..., Any]]] = {}
 """The step registered for each generic step and type of state."""
 
@@ -35,15 +38,16 @@ class StepError(ValueError):
 
 
 def step(
-    generic: Callable[Concatenate[Any, Arguments], Answer], state_type: type[State], *, counted: bool = True
+    generic: Callable[Concatenate[Any, Arguments], Answer], state_type: type[State], *, counted: bool | None = None
 ) -> Callable[[Callable[Concatenate[State, Arguments], Answer]], Callable[Concatenate[State, Arguments], Answer]]:
     """Register a function as the compiled form of `generic` for states of one NamedTuple type.
 
     A type checker compares its arguments with those of `generic`, the first one being a state of that type.
 
-    A step with loops counts a reference to every array of its state as it begins and ends, which can take longer than
-    the step itself (BubbleRank: 80 ns of 100). `counted=False` leaves that out, for steps that neither make nor return
-    an array: the caller holds the state meanwhile.
+    A step that counts references does so for every array it touches, which takes longer to compile and can take longer
+    than the step itself (BubbleRank: 80 ns of 100). The caller holds the state meanwhile, so a step that neither makes
+    nor returns an array does well without: steps of this package do unless they say `counted=True`, and steps from
+    elsewhere may say `counted=False`.
     """
 
     def register(
@@ -57,7 +61,8 @@ def step(
         def implementation(state: Any, *_args: Any) -> Callable[..., Any] | None:
             return function if _class_of(state) is state_type else None
 
-        overload(generic, strict=False, jit_options={"forceinline": True, "_nrt": counted, **OPTIONS})(implementation)
+        nrt = not _is_ours(state_type) if counted is None else counted
+        overload(generic, strict=False, jit_options={"forceinline": True, "_nrt": nrt, **INNER})(implementation)
         return function
 
     return register
@@ -124,9 +129,7 @@ def lasting(types: Iterable[Any]) -> bool:
 
     Nothing tells when the source of a state outside the package has changed, nor when a class was defined once more.
     """
-    return all(
-        cls.__module__.startswith("rankloop.") and _classes_of_name[_names.get(cls, "")] <= 1 for cls in _classes(types)
-    )
+    return all(_is_ours(cls) and _classes_of_name[_names.get(cls, "")] <= 1 for cls in _classes(types))
 
 
 def _classes(types: Iterable[Any]) -> Iterator[type]:
@@ -136,6 +139,10 @@ def _classes(types: Iterable[Any]) -> Iterator[type]:
             yield each.instance_class
         if isinstance(each, BaseTuple):
             yield from _classes(each)
+
+
+def _is_ours(cls: type) -> bool:
+    return cls.__module__.startswith("rankloop.")
 
 
 def _class_of(state: Any) -> Any:
@@ -153,7 +160,7 @@ def explain(error: Exception, loop: Callable[..., Any], compiled: Mapping[Any, A
         types = tuple(map(numba.typeof, args))
     except ValueError:
         raise error from None
-    states = [cls for cls in _classes(types) if cls in _names or not cls.__module__.startswith("rankloop.")]
+    states = [cls for cls in _classes(types) if cls in _names or not _is_ours(cls)]
     if types in compiled or not states:
         raise error
     for (generic, cls), asked in reversed(_asked.items()):

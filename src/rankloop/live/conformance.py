@@ -397,6 +397,24 @@ class StoreConformance:
         with self.opened() as (_, header):
             _same((header.last, header.trimmed), (4, 3), "last entry and trimmed")
 
+    # -- access keys ---------------------------------------------------------------------------------------------
+
+    def test_access_keys(self) -> None:
+        """What is kept of access keys is replaced by name, and is there after closing and opening."""
+        with self.opened() as (store, _):
+            _same(dict(store.keys()), {}, "keys of a fresh store")
+            store.put_key("shop", b"first")
+            store.put_key("shop", b"second")
+            for number, body in enumerate(BODIES):
+                store.put_key(f"key {number}", body)
+            expected = {"shop": b"second"} | {f"key {number}": body for number, body in enumerate(BODIES)}
+            _same(dict(store.keys()), expected, "keys")
+        with self.opened() as (store, _):
+            _same(dict(store.keys()), expected, "keys after opening again")
+        with self.opened(read_only=True) as (store, _):
+            _same(dict(store.keys()), expected, "keys, looking only")
+            _refused(partial(store.put_key, "shop", b"third"))
+
 
 def _a_bit_of_everything() -> Batch:
     """A batch with something of each kind."""

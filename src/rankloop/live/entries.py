@@ -10,6 +10,7 @@ import json
 import struct
 from collections.abc import Sequence
 from enum import IntEnum
+from functools import cache
 from typing import Any, NamedTuple
 
 
@@ -97,6 +98,8 @@ class Choice(NamedTuple):
 
 
 _CHOICE = struct.Struct("<BHqH")
+_shorts = cache(lambda n: struct.Struct(f"<{n}H"))
+"""How n whole numbers below 65,536 are packed."""
 _DEFERRED, _PINNED, _SMALL_NOTES, _NO_NOTES = 8, 16, 32, 64
 _ARM = 7
 
@@ -130,14 +133,14 @@ def pack_choice(choice: Choice) -> bytes:
         flags |= _PINNED
         packed += json.dumps(pinned, ensure_ascii=False).encode()
     n = len(items)
-    return _CHOICE.pack(flags, bucket, version, n) + struct.pack(f"<{n}H", *items) + packed
+    return _CHOICE.pack(flags, bucket, version, n) + _shorts(n).pack(*items) + packed
 
 
 def unpack_choice(body: bytes) -> Choice:
     """The choice that `pack_choice` wrote."""
     flags, bucket, version, n = _CHOICE.unpack_from(body)
     at = _CHOICE.size
-    items = struct.unpack_from(f"<{n}H", body, at)
+    items = _shorts(n).unpack_from(body, at)
     at += 2 * n
     notes: tuple[float, ...] = ()
     if not flags & _NO_NOTES:
@@ -153,6 +156,13 @@ def unpack_choice(body: bytes) -> Choice:
     if flags & _PINNED:
         pinned = tuple((position, name) for position, name in json.loads(body[at:]))
     return Choice(flags & _ARM, bucket, version, items, notes, bool(flags & _DEFERRED), pinned)
+
+
+def unpack_items(body: bytes) -> tuple[int, int, tuple[int, ...]]:
+    """Who decided, the number of the list, and the items, of a choice without pinned items; of others no items."""
+    flags, _, version, n = _CHOICE.unpack_from(body)
+    items = () if flags & _PINNED else _shorts(n).unpack_from(body, _CHOICE.size)
+    return flags & _ARM, version, items
 
 
 CLICK, SEEN, SHOWN, OTHER = range(4)
@@ -173,10 +183,11 @@ class Event(NamedTuple):
 
 def pack_event(event: Event) -> bytes:
     """An event in a few bytes."""
-    head = _EVENT.pack(event.action, event.value, event.at)
-    if event.type == "click" and not event.id:
+    action, value, at, type_, id_ = event
+    head = _EVENT.pack(action, value, at)
+    if type_ == "click" and not id_:
         return head
-    return head + json.dumps([event.type, event.id], ensure_ascii=False).encode()
+    return head + json.dumps([type_, id_], ensure_ascii=False).encode()
 
 
 def unpack_event(body: bytes) -> Event:
@@ -242,19 +253,22 @@ def pack_closing(closing: Closing) -> bytes:
     seen = -1 if closing.seen is None else closing.seen
     n = len(closing.clicks)
     head = _CLOSE.pack(closing.fate, closing.arm, closing.bucket, seen, closing.winner, n)
-    return head + struct.pack(f"<{n}H", *closing.clicks)
+    return head + _shorts(n).pack(*closing.clicks)
 
 
 def unpack_closing(body: bytes) -> Closing:
     """The closing that `pack_closing` wrote."""
     fate, arm, bucket, seen, winner, n = _CLOSE.unpack_from(body)
-    clicks = struct.unpack_from(f"<{n}H", body, _CLOSE.size)
+    clicks = _shorts(n).unpack_from(body, _CLOSE.size)
     return Closing(fate, arm, bucket, clicks, None if seen < 0 else seen, winner)
+
+
+_to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 
 
 def pack_json(value: Any) -> bytes:
     """What is rare and readable."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+    return _to_json(value).encode()
 
 
 def unpack_json(body: bytes) -> Any:

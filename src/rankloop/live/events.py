@@ -23,13 +23,15 @@ def check_event(given: Mapping[str, Any]) -> tuple[Any, str | None, list[Event]]
     if not isinstance(given, Mapping):
         raise ValueError(f"an event is an object with an impression and an item, not {given!r}")
     for word in given:
-        one_of("field of an event", word, FIELDS)
-    type_, item, seen = given.get("type", "click"), given.get("item"), given.get("seen")
-    check_name("type", type_)
-    id_ = given.get("id") or ""
+        if word not in FIELDS:
+            one_of("field of an event", word, FIELDS)
+    get = given.get
+    type_, item, seen, id_, at = get("type", "click"), get("item"), get("seen"), get("id") or "", get("at")
+    if type_ != "click":
+        check_name("type", type_)
     if id_:
         check_name("id", id_)
-    at = _milliseconds(given.get("at"))
+    at = 0 if at is None else _milliseconds(at)
     events = []
     if type_ == "shown":
         events.append(Event(SHOWN, 0, at, type_, id_))
@@ -42,8 +44,6 @@ def check_event(given: Mapping[str, Any]) -> tuple[Any, str | None, list[Event]]
 
 
 def _milliseconds(at: Any) -> int:
-    if at is None:
-        return 0
     if not is_number(at) or not abs(at) < 1e11:
         raise ValueError(f"at must be a time in seconds, not {at!r}")
     return int(at * 1000)

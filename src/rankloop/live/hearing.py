@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
-from rankloop.live.entries import CLICK, OTHER, SHOWN, Arm, Event, Kind, pack_event, unpack_choice
+from rankloop.live.entries import CLICK, OTHER, SHOWN, Arm, Event, Kind, pack_event, unpack_choice, unpack_items
 from rankloop.live.events import check_event
 from rankloop.live.impressions import Impression, Impressions
 from rankloop.live.journal import Journal
@@ -14,6 +15,11 @@ from rankloop.live.pages import Pins, page_of
 from rankloop.live.tokens import Foreign, Signer, Unknown
 from rankloop.live.warm import WarmLearners
 from rankloop.wording import shorten
+
+TAKEN_AT_ONCE = 200
+"""Events that join their impressions while nobody else can write."""
+Joining = tuple[int, Impression, Event, bytes]
+"""Place of an event in its batch, its impression, what it says, and the same as bytes."""
 
 
 class Hearing:
@@ -27,46 +33,85 @@ class Hearing:
 
     def take_all(self, given: Mapping[str, Any]) -> str:
         """Take an event as a client sends it, which may tell of a click and of how far the list was seen."""
-        impression, item, events = check_event(given)
-        fates = [self.take(impression, event, item) for event in events]
+        fates, joining = [""], list[Joining]()
+        self._look(given, 0, self._journal.now(), fates, joining)
+        self._join(joining, fates)
         return fates[0]
 
-    def take(self, id_: Any, event: Event, item: str | None) -> str:
-        """What becomes of an event; if it is accepted it is in the journal, though not yet durable."""
+    def take_many(self, batch: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Take events as clients send them; one that makes no sense gets "invalid: " and the reason."""
+        fates: list[str] = []
+        events = iter(batch)
+        while some := list(islice(events, TAKEN_AT_ONCE)):
+            now, joining = self._journal.now(), list[Joining]()
+            for given in some:
+                fates.append("")
+                try:
+                    self._look(given, len(fates) - 1, now, fates, joining)
+                except ValueError as error:
+                    fates[-1] = f"invalid: {error}"
+            self._join(joining, fates)
+        return fates
+
+    def _look(self, given: Mapping[str, Any], place: int, now: int, fates: list[str], joining: list[Joining]) -> None:
+        """Look at one event: either it is known now what becomes of it, or it is to join its impression."""
+        id_, item, events = check_event(given)
         impression, trouble, known = self.find(id_)
         if impression is None:
-            self._count_stray(trouble, known)
-            return trouble
-        loop, now = impression.loop, self._journal.now()
+            for _ in events:
+                self._count_stray(trouble, known)
+            fates[place] = trouble
+            return
+        loop = impression.loop
         if now >= impression.deadline:
             self._impressions.close(impression)
-            count(self._journal, loop, "late")
-            return "late"
-        if event.action == CLICK:
-            position = self._position(impression, item)
-            if event.type != loop.settings.counts or position is None:
-                event = event._replace(action=OTHER, value=position or 0)
-            else:
-                event = event._replace(value=position)
-        return self._join(impression, event, now)
+            for _ in events:
+                count(self._journal, loop, "late")
+            fates[place] = "late"
+            return
+        for event in events:
+            if event.action == CLICK:
+                position = self._position(impression, item)
+                action = OTHER if position is None or event.type != loop.settings.counts else CLICK
+                event = Event(action, position or 0, event.at, event.type, event.id)
+            joining.append((place, impression, event, pack_event(event)))
 
-    def _join(self, impression: Impression, event: Event, now: int) -> str:
-        loop, body = impression.loop, pack_event(event)
-        with self._journal.lock:
-            self._journal.changed.add(loop.number)
-            if impression.closed:
-                loop.counts["late"] += 1
-                return "late"
-            if not impression.join(event, now):
-                loop.counts["duplicates"] += 1
-                return "duplicate"
-            self._journal.add_held(now, Kind.EVENT, impression.learner, impression.seq, body)
-            if event.action == SHOWN:
-                loop.queue.append((impression.deadline, impression.seq))
-            if event.action == OTHER:
-                loop.counts["ignored"] += 1
-                return "ignored"
-            loop.counts["clicks"] += event.action == CLICK
+    def _join(self, joining: Iterable[Joining], fates: list[str]) -> None:
+        """Let events join their impressions; what becomes of each is noted at its place, of the first one there."""
+        journal = self._journal
+        now, away = journal.now(), list[Joining]()
+        with journal.lock:
+            for place, impression, event, body in joining:
+                if impression.away:
+                    away.append((place, impression, event, body))
+                else:
+                    fate = self._join_held(impression, event, body, now)
+                    fates[place] = fates[place] or fate
+        for place, impression, event, body in away:  # they have left memory since they were found
+            found, _ = self._impressions.find(impression.ticket)
+            if found is None:
+                count(journal, impression.loop, "late")
+                fates[place] = fates[place] or "late"
+            else:
+                self._join([(place, found, event, body)], fates)
+
+    def _join_held(self, impression: Impression, event: Event, body: bytes, now: int) -> str:
+        loop, counts = impression.loop, impression.loop.counts
+        self._journal.changed.add(loop.number)
+        if impression.closed:
+            counts["late"] += 1
+            return "late"
+        if not impression.join(event, now):
+            counts["duplicates"] += 1
+            return "duplicate"
+        self._journal.add_held(now, Kind.EVENT, impression.learner, impression.seq, body)
+        if event.action == OTHER:
+            counts["ignored"] += 1
+            return "ignored"
+        if event.action == CLICK:
+            counts["clicks"] += 1
+        elif event.action == SHOWN:
+            loop.queue.push(impression.deadline, impression.seq)
         return "accepted"
 
     def _position(self, impression: Impression, item: str | None) -> int | None:
@@ -75,11 +120,16 @@ class Hearing:
         pinned: Pins = ()
         shown: Sequence[Any] = () if impression.page is None else impression.page.items
         if settings.kind != "evaluate":
+            arm, version, items = unpack_items(impression.body)
+            names = self._learners.names_of(version, impression.learner)
+            if arm != Arm.SHADOW and item in names:  # as nearly always
+                number = names.index(item)
+                if number in items:
+                    return items.index(number)
             choice = unpack_choice(impression.body)
-            names = self._learners.names_of(choice.version, impression.learner)
-            items: Sequence[int] = range(len(names)) if choice.arm == Arm.SHADOW else choice.items
+            whole: Sequence[int] = range(len(names)) if arm == Arm.SHADOW else choice.items
             pinned = choice.pinned
-            shown = page_of(names, items, pinned, settings.positions)
+            shown = page_of(names, whole, pinned, settings.positions)
         if item not in shown:
             count(self._journal, impression.loop, "not_shown")
             raise ValueError(f"item {shorten(item)} was not shown in this impression, so nobody can have clicked it")

@@ -38,13 +38,20 @@ class Showing:
         self._impressions, self._signer = impressions, signer
 
     def rank(
-        self, target: Loop, key: str, names: tuple[str, ...], user: str | None, pins: Pins, deferred: bool
+        self,
+        target: Loop,
+        key: str,
+        names: tuple[str, ...],
+        user: str | None,
+        pins: Pins,
+        deferred: bool,
+        close: int = CLOSED_AT_ONCE,
     ) -> Shown:
-        """The list to show, if nothing fails."""
+        """The list to show, if nothing fails; so many impressions whose windows have passed are closed on the way."""
         journal = self._journal
         if journal.ended is not None:
             raise journal.ended
-        self._impressions.close_due(CLOSED_AT_ONCE)
+        self._impressions.close_due(close, waiting=False)
         if len(journal.rows) > MOST_UNWRITTEN:
             raise StoreLost(f"{journal.store.name} has not taken {len(journal.rows):,} entries")
         bucket = target.bucket(user, journal.header.secret)
@@ -70,9 +77,8 @@ class Showing:
         if needed > journal.durable:  # names are written before anybody sees them: an id need not carry them
             try:
                 journal.commit(needed)
-            except BaseException:  # nobody will see this list
-                begun.shown = False
-                self._impressions.close(begun)
+            except BaseException:
+                self._impressions.withdraw(begun)
                 raise
         page = page_of(names, production if arm == Arm.SHADOW else items, pins, target.settings.positions)
         ticket = Ticket(seq, now, learner.number, body)
@@ -116,7 +122,7 @@ class Showing:
         journal = self._journal
         if journal.ended is not None:
             raise journal.ended
-        self._impressions.close_due(CLOSED_AT_ONCE)
+        self._impressions.close_due(CLOSED_AT_ONCE, waiting=False)
         bucket = target.bucket(user, journal.header.secret)
         rankers = target.settings.rankers
         with self._learners.hold(target, key) as learner:
@@ -155,13 +161,13 @@ class Showing:
         content = {"lists": pair, "length": length, "items": page.items, "notes": page.notes, "seed": page.seed}
         body, now = pack_json(content), self._journal.now()
         with self._journal.lock:
-            if impression.closed or impression.page is not before:
+            if impression.closed or impression.away or impression.page is not before:
                 raise ValueError("the duel's window has passed, or it is being shown elsewhere: ask for a new one")
             seq = self._journal.add_held(now, Kind.PAGE, impression.learner, impression.seq, body)
             impression.page = page
             if not impression.shown:
                 impression.begin(now)
-                loop.queue.append((impression.deadline, impression.seq))
+                loop.queue.push(impression.deadline, impression.seq)
         try:
             self._journal.commit(seq)
         except BaseException:

@@ -10,8 +10,9 @@ import os
 import secrets
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -52,8 +53,9 @@ CREATE TABLE snapshots (learner INTEGER PRIMARY KEY, seq INTEGER NOT NULL, state
 CREATE TABLE bases (learner INTEGER PRIMARY KEY, seq INTEGER NOT NULL, state BLOB NOT NULL);
 CREATE TABLE totals (loop INTEGER PRIMARY KEY, counts BLOB NOT NULL);
 """
+_KEYS = "CREATE TABLE keys (name TEXT PRIMARY KEY, record BLOB NOT NULL);"
 
-MIGRATIONS: dict[int, str] = {}
+MIGRATIONS: dict[int, str] = {1: _KEYS}
 """What turns a file of one version into one of the next."""
 
 
@@ -130,6 +132,9 @@ class SQLiteStore:
         file.truncate(0)
         file.write(str(os.getpid()).encode())
         file.flush()
+        if hasattr(os, "register_at_fork"):
+            mine: weakref.ref[IO[bytes]] = weakref.ref(file)
+            os.register_at_fork(after_in_child=lambda: _let_go(mine))
         return file
 
     def _connect(self) -> Header:
@@ -160,7 +165,7 @@ class SQLiteStore:
 
     def _make(self) -> None:
         with self._transaction() as connection:
-            for statement in _SCHEMA.split(";"):
+            for statement in (_SCHEMA + _KEYS).split(";"):
                 if statement.strip():
                     connection.execute(statement)
             meta = {"store": secrets.token_bytes(4), "secret": secrets.token_bytes(32)}
@@ -258,7 +263,8 @@ class SQLiteStore:
                 connection.execute("COMMIT")
             except BaseException as error:
                 if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                    with suppress(sqlite3.Error):  # what failed first says more
+                        connection.execute("ROLLBACK")
                 if isinstance(error, sqlite3.DatabaseError):
                     raise self._lost(error) from None
                 raise
@@ -342,6 +348,15 @@ class SQLiteStore:
         """The counts of each loop, as last written."""
         return dict(self._query("SELECT loop, counts FROM totals"))
 
+    def keys(self) -> Mapping[str, bytes]:
+        """What is kept of each access key, by the key's name."""
+        return dict(self._query("SELECT name, record FROM keys"))
+
+    def put_key(self, name: str, record: bytes) -> None:
+        """Keep something of an access key, in place of what is there."""
+        with self._transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", (name, record))
+
     def size(self) -> int:
         """Bytes that the file takes, with what is about to be moved into it."""
         parts = (self._path, self._path.with_name(self._path.name + "-wal"))
@@ -366,6 +381,13 @@ class SQLiteStore:
         if "full" in text:
             return StoreLost(f"{self.name} cannot grow: the disk is full")
         return self._unusable(error)
+
+
+def _let_go(reference: weakref.ref[Any]) -> None:
+    """Keep a forked child from holding the lock when its parent has closed the store."""
+    file = reference()
+    if file is not None:
+        file.close()
 
 
 def _read_only_file(path: Path) -> bool:

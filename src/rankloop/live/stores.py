@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 from rankloop.live.entries import Entry
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class StoreError(Exception):
@@ -124,6 +124,12 @@ class Store(Protocol):
 
     def trim(self, upto: int, bases: Iterable[Snapshot]) -> None:
         """Remove the entries up to one of them, and keep the states that learners had there."""
+
+    def keys(self) -> Mapping[str, bytes]:
+        """What is kept of each access key, by the key's name."""
+
+    def put_key(self, name: str, record: bytes) -> None:
+        """Keep something of an access key, in place of what is there, and return once it is durable."""
 
     def size(self) -> int:
         """Bytes that the store takes."""

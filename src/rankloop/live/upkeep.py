@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
+import time
 import weakref
 import zlib
 from typing import Any, Protocol
@@ -47,7 +48,10 @@ class Upkeep:
         self._journal, self._loops, self._learners, self._impressions = journal, loops, learners, impressions
         self._store, self._keep = journal.store, keep
         self._checkpoint = journal.header.checkpoint
+        self._checkpointed_at = time.monotonic()
         self._looked_at = 0
+        self.reading = threading.Lock()
+        """Held while the journal is read as a whole, or while its oldest entries are removed."""
 
     def begin(self, *, read_only: bool) -> None:
         """Take over what the store holds; a program that may write says that it has begun."""
@@ -85,6 +89,7 @@ class Upkeep:
         self._journal.flush()
         self._impressions.load_some()
         self._impressions.close_due(CLOSED_AT_ONCE)
+        self._impressions.put_away()
         self._learners.pack_away()
         if self._journal.durable - self._checkpoint > CHECKPOINT_EVERY and self._learners.bring_back(
             BROUGHT_BACK_AT_ONCE
@@ -92,14 +97,23 @@ class Upkeep:
             self.checkpoint()
         if self._keep is not None and self._journal.now() - self._looked_at > TRIM_EVERY:
             self._looked_at = self._journal.now()
-            self.trim()
+            self.trim(wait=False)
 
-    def trim(self) -> int:
-        """Remove entries that are older than the journal is kept; the number of the last one removed."""
+    def trim(self, *, wait: bool = True) -> int:
+        """Remove entries that are older than the journal is kept; the number of the last one removed.
+
+        Somebody may be reading them; without `wait` they are then left for the next time.
+        """
+        if self._keep is not None and self.reading.acquire(blocking=wait):
+            try:
+                self._trim(self._keep)
+            finally:
+                self.reading.release()
+        return self._impressions.trimmed
+
+    def _trim(self, keep: float) -> None:
         trimmed = self._impressions.trimmed
-        if self._keep is None:
-            return trimmed
-        kept = max(round(self._keep * 1000), *(2 * loop.window for loop in self._loops), 0)
+        kept = max(round(keep * 1000), *(2 * loop.window for loop in self._loops), 0)
         with self._journal.writing:
             self._journal.flush()
             upto = self._last_before(self._journal.now() - kept)
@@ -109,7 +123,6 @@ class Upkeep:
                     pass
                 self._store.trim(upto, replay.bases())
                 self._impressions.trimmed = upto
-        return self._impressions.trimmed
 
     def _last_before(self, moment: int) -> int:
         """The last entry that may be removed: older than a moment, and covered by snapshots."""
@@ -141,7 +154,12 @@ class Upkeep:
                 upto = min(upto, self._checkpoint)
             marks: dict[str, Any] = {"clean": True} if clean else {}
             self._journal.flush(counted, checkpoint=upto, cursor=self._impressions.cursor, **marks)
-            self._checkpoint = upto
+            self._checkpoint, self._checkpointed_at = upto, time.monotonic()
+
+    @property
+    def since_checkpoint(self) -> tuple[int, float]:
+        """Entries and seconds since the last checkpoint, or since the beginning."""
+        return self._journal.durable - self._checkpoint, time.monotonic() - self._checkpointed_at
 
 
 class Attended(Protocol):

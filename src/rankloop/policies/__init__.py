@@ -1,82 +1,24 @@
-"""Policies: what to show next, and what to learn from the answer. One policy, one module."""
+"""Policies: what to show next, and what to learn from the answer.
 
-from rankloop.policies.base import Policy, load_policy
-from rankloop.policies.clicks import (
-    BatchRank,
-    BubbleRank,
-    CascadeDUCB,
-    CascadeKLUCB,
-    CascadeSWUCB,
-    CascadeUCB1,
-    ClickPolicy,
-    FixedRanking,
-    RankedEXP3,
-    Ranking,
-    SafetyReceipt,
-    TopRank,
-)
-from rankloop.policies.dueling import (
-    DTS,
-    REX3,
-    RMED1,
-    RUCB,
-    Duel,
-    DuelingPolicy,
-    MergeDTS,
-    MergeRUCB,
-    SelfSparring,
-    Sparring,
-)
-from rankloop.policies.features import (
-    C2UCB,
-    CascadeHybrid,
-    CascadeHybridTS,
-    CascadeLinTS,
-    CascadeLinUCB,
-    CascadeLinUCBFull,
-    CascadeLSB,
-    CascadeLSBFull,
-    FeaturePolicy,
-    LSBGreedy,
-    RecurRank,
-    Segments,
-)
+One policy, one module; one line in the `__init__` of its package makes it a name of `rankloop.policies` and `rankloop`.
+"""
 
-__all__ = [
-    "C2UCB",
-    "DTS",
-    "REX3",
-    "RMED1",
-    "RUCB",
-    "BatchRank",
-    "BubbleRank",
-    "CascadeDUCB",
-    "CascadeHybrid",
-    "CascadeHybridTS",
-    "CascadeKLUCB",
-    "CascadeLSB",
-    "CascadeLSBFull",
-    "CascadeLinTS",
-    "CascadeLinUCB",
-    "CascadeLinUCBFull",
-    "CascadeSWUCB",
-    "CascadeUCB1",
-    "ClickPolicy",
-    "Duel",
-    "DuelingPolicy",
-    "FeaturePolicy",
-    "FixedRanking",
-    "LSBGreedy",
-    "MergeDTS",
-    "MergeRUCB",
-    "Policy",
-    "RankedEXP3",
-    "Ranking",
-    "RecurRank",
-    "SafetyReceipt",
-    "Segments",
-    "SelfSparring",
-    "Sparring",
-    "TopRank",
-    "load_policy",
-]
+from typing import TYPE_CHECKING
+
+from rankloop.policies import clicks, dueling, features
+from rankloop.policies.base import Policy as Policy
+from rankloop.policies.base import load_policy as load_policy
+
+if TYPE_CHECKING:
+    from rankloop.policies.clicks import *
+    from rankloop.policies.dueling import *
+    from rankloop.policies.features import *
+else:
+    _named = {
+        name: value
+        for kind in (clicks, dueling, features)
+        for name, value in vars(kind).items()
+        if isinstance(value, type)
+    }
+    globals().update(_named)
+    __all__ = ["Policy", "load_policy", *_named]

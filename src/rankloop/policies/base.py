@@ -15,21 +15,8 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 
 from rankloop.checks import check_seed
-from rankloop.kernels import (
-    Array,
-    Clicks,
-    Floats,
-    Ints,
-    Items,
-    Notes,
-    Stream,
-    choose,
-    entry,
-    learn,
-    shuffle,
-    single_step,
-    stream,
-)
+from rankloop.kernels import choose, entry, learn, shuffle, single_step, stream
+from rankloop.kernels.arrays import Array, Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.kernels.states import place
 from rankloop.storage import read_archive, write_archive
 

@@ -1,7 +1,7 @@
 """The scorecard and all results as data, for those who want to judge for themselves.
 
 `scorecard.json` has each claim with its verdict, rule and comparisons. `results.parquet` is one tidy table, or
-`results.csv` where pyarrow is missing. Its columns:
+`all-results.csv` where pyarrow is missing. Its columns:
 
 - `experiment`: the name, as `rankloop experiments` lists it;
 - `problem`: the panel, and after a colon the query or user where it has several;
@@ -140,7 +140,7 @@ def _measures(result: Result, units: dict[int, int]) -> Iterator[tuple[str, Any,
 
 def results_file() -> str:
     """The name of the table's file, by what can be written here."""
-    return "results.parquet" if find_spec("pyarrow") else "results.csv"
+    return "results.parquet" if find_spec("pyarrow") else "all-results.csv"
 
 
 def write_results(outcomes: Iterable[Outcome], folder: Path) -> Path:

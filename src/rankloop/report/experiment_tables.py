@@ -7,11 +7,12 @@ from typing import Any
 
 from rankloop.experiments import Outcome, Source
 from rankloop.experiments.readings import n_problems
+from rankloop.report import timings
 from rankloop.report.drawings import described
 from rankloop.report.figures import Bounds, labels
 from rankloop.report.markdown import Cell, Table, items
 from rankloop.report.scorecard import MARKS, Judged, counts
-from rankloop.report.timings import Comparison, comparisons, microseconds, projection
+from rankloop.report.timings import RunningTime, microseconds, projection
 from rankloop.simulation import Result
 from rankloop.simulation.result import readable
 from rankloop.wording import duration
@@ -62,12 +63,13 @@ def data_used(outcome: Outcome) -> str:
 
 def experiment_facts(outcome: Outcome, cores: int) -> dict[str, str]:
     """The setting in short."""
-    amount, paper = outcome.amount, projection(outcome)
+    amount = outcome.amount
     kind = "user" if outcome.experiment.chapter == 5 else "query"
     of_each = "" if amount.problems is None else f" of each {kind}"
     played = [result for result in outcome.results.values() if result.finished]
     horizons = [int(result.steps[-1]) for result in played] or [amount.horizon]
-    facts = {"thesis": f"section {outcome.experiment.section}", "steps per run": _range(horizons, "{:,.0f}")}
+    facts = {"thesis": f"section {outcome.experiment.section}"} if outcome.experiment.section else {}
+    facts["steps per run"] = _range(horizons, "{:,.0f}")
     runs = [len(result.finished) / n_problems(result) for result in played] or [amount.runs]
     facts["runs"] = f"{_range(runs, '{:,.0f}')}{of_each}"
     if amount.problems is not None:
@@ -75,7 +77,9 @@ def experiment_facts(outcome: Outcome, cores: int) -> dict[str, str]:
         facts["users" if kind == "user" else "queries"] = _range(problems, "{:,.0f}")
     facts["data"] = data_used(outcome)
     facts["core time"] = duration(outcome.seconds)
-    facts[f"paper scale on {cores} cores"] = f"{'over ' * (not paper.whole)}{duration(paper.seconds / cores)}"
+    if "paper" in outcome.experiment.amounts:
+        paper = projection(outcome)
+        facts[f"paper scale on {cores} cores"] = f"{'over ' * (not paper.whole)}{duration(paper.seconds / cores)}"
     return facts
 
 
@@ -172,7 +176,7 @@ def _values(values: Sequence[Any]) -> str:
 
 def running_times(outcome: Outcome) -> list[Table]:
     """The thesis' table of running times with ours, where the experiment is about them."""
-    found = comparisons(outcome) if "time" in outcome.experiment.name else []
+    found = timings.running_times(outcome) if "time" in outcome.experiment.name else []
     if not found:
         return []
     times = {(each.player, each.panel): each for each in found}
@@ -186,7 +190,7 @@ def running_times(outcome: Outcome) -> list[Table]:
     return [Table(["", *panels], rows, caption)]
 
 
-def _against(each: Comparison | None) -> Cell:
+def _against(each: RunningTime | None) -> Cell:
     if each is None:
         return Cell("–")
     faster = f", {readable(each.thesis / each.ours)}×" if each.ours else ""

@@ -69,8 +69,10 @@ class Report:
         for name, data in self.pictures.items():
             with replacing(folder / name) as file:
                 file.write(data)
-        verdicts = scorecard(self.judged, self.outcomes)
-        for path, text in ((page, self.page), (markdown, self.markdown), (folder / SCORECARD, verdicts)):
+        texts = {page: self.page, markdown: self.markdown}
+        if self.judged or any(outcome.experiment.section for outcome in self.outcomes):
+            texts[folder / SCORECARD] = scorecard(self.judged, self.outcomes)
+        for path, text in texts.items():
             with replacing(path) as file:
                 file.write(text.encode())
         write_results(self.outcomes, folder)
@@ -85,6 +87,8 @@ def reproduction(
     footer: str = "",
     beside: Mapping[str, str] = MappingProxyType({}),
     bounds: Mapping[str, Bounds] = MappingProxyType({}),
+    title: str = TITLE,
+    introduction: str = INTRODUCTION,
 ) -> Report:
     """Judge the claims and make the report; the same outcomes give the same bytes.
 
@@ -103,18 +107,26 @@ def reproduction(
     bounds
         Bounds of the regret, by the name of the experiment, then by panel and player: one number per checkpoint. They
         are drawn as thin lines.
+    title
+        Title of the report.
+    introduction
+        Text below the title, in Markdown.
     """
     outcomes = sorted(outcomes, key=lambda outcome: outcome.experiment.chapter)
     judged = judge(claims, outcomes)
-    timings = overview(outcomes, judged, cores)
-    parts: list[object] = [heading(1, TITLE), prose(INTRODUCTION), *([] if can_plot() else [prose(NO_PLOTS)])]
+    of_the_thesis = [outcome for outcome in outcomes if outcome.experiment.section]
+    timings = overview(of_the_thesis, judged, cores)
+    parts: list[object] = [heading(1, title), prose(introduction), *([] if can_plot() else [prose(NO_PLOTS)])]
     parts += [links("See also", beside)] if beside else []
-    parts += _scorecard(outcomes, judged)
-    parts += [heading(2, "Experiments", "experiments"), timings]
+    if of_the_thesis:
+        parts += _scorecard(of_the_thesis, judged)
+        parts += [heading(2, "Experiments", "experiments"), timings]
+    else:
+        parts.append(links("As data", {results_file(): RESULTS_TEXT}))
     drawn: list[tuple[Picture, bytes]] = []
     chapter, few = 0, len(outcomes) <= FEW
     for outcome in outcomes:
-        if outcome.experiment.chapter != chapter:
+        if outcome.experiment.section and outcome.experiment.chapter != chapter:
             chapter = outcome.experiment.chapter
             parts.append(heading(2, chapter_title(chapter), f"chapter-{chapter}"))
         limits = bounds.get(outcome.experiment.name, {})
@@ -151,7 +163,9 @@ def _experiment(
     unfolded: bool,
 ) -> list[object]:
     experiment = outcome.experiment
-    parts: list[object] = [heading(3, experiment.title, experiment.name), prose(experiment.text)]
+    own = not experiment.section  # the title of the report is its title
+    parts: list[object] = [] if own else [heading(3, experiment.title, experiment.name)]
+    parts.append(prose(experiment.text))
     found = [each for each in judged if each.claim.experiment == experiment.name]
     inside: list[object] = [facts(experiment_facts(outcome, cores))]
     inside += [claims_table(found, linked=False)] if found else []

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.kernels import choose, compiled, entry, gains, inlined, learn, regret, respond, settled
+from rankloop.kernels import allocating, choose, entry, gains, inlined, learn, regret, respond, settled
 
 REGRET, VIOLATIONS, CLICKS, NDCG = range(4)
 
@@ -103,7 +103,7 @@ def inversions(attraction: Any, items: Any, shown: Any) -> int:
     return found
 
 
-@compiled
+@allocating
 def ndcg(attraction: Any, items: Any, top: int) -> float:
     """Normalised discounted cumulative gain of the first `top` positions, the attraction being the gain."""
     gained = 0.0

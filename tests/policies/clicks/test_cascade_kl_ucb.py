@@ -13,6 +13,7 @@ from references.list_loop import Game
 from references.side_by_side import PROBLEMS, assert_same_choices
 
 import rankloop as rl
+from rankloop.kernels import entry
 from rankloop.policies.clicks.cascade_kl_ucb import kl_index
 
 
@@ -22,6 +23,9 @@ def test_it_matches_the_pseudo_code_step_by_step(attraction: list[float], n_posi
     assert_same_choices(
         rl.CascadeKLUCB(n, n_positions, seed=5), cascading.CascadeKLUCB(n, n_positions, seed=5), attraction, 1000
     )
+
+
+index = entry(kl_index)
 
 
 @given(st.integers(1, 10**8), st.floats(0, 1), st.floats(1, 60))
@@ -34,7 +38,7 @@ def test_it_matches_the_pseudo_code_step_by_step(attraction: list[float], n_posi
 @settings(max_examples=300, deadline=None)
 def test_an_index_equals_bisection(seen: int, share: float, level: float) -> None:
     clicked = float(round(seen * share))
-    assert abs(kl_index(clicked, float(seen), level) - cascading.kl_index(clicked, seen, level)) < 1e-9
+    assert abs(index(clicked, float(seen), level) - cascading.kl_index(clicked, seen, level)) < 1e-9
 
 
 @pytest.mark.parametrize("n_positions", [3, 10])

@@ -69,7 +69,7 @@ class Looks:
             assert state.width[known] == pytest.approx(1 / np.sqrt(state.seen[known]))
             assert np.isinf(state.mean[~known]).all()
         else:
-            level = _level.py_func(state.learned[0])  # type: ignore[attr-defined]
+            level = _level(state.learned[0])
             bounds = [kl_index(c, s, level) if s else 2.0 for c, s in zip(state.clicked, state.seen, strict=True)]
             assert state.bounds == pytest.approx(bounds, abs=1e-8)
 

@@ -11,7 +11,7 @@ from references import bounds, dts
 from scipy import stats
 
 import rankloop as rl
-from rankloop.kernels import draw_below_given_half, stream
+from rankloop.kernels import draw_below_given_half, entry, stream
 from rankloop.policies.dueling.dts import sample_tournament
 
 
@@ -163,8 +163,9 @@ def test_draws_that_sixteen_bits_leave_open_are_exact() -> None:
     state.above[0, 1:] = 1 - 2.0**-17
     state.odds[0, 1:] = 65535
     losses = 0
+    tournament = entry(sample_tournament)
     for _ in range(n_tournaments):
-        sample_tournament(state.rng, state.above, state.odds, state.lanes, state.words, state.score)
+        tournament(state.rng, state.above, state.odds, state.lanes, state.words, state.score)
         losses += n_arms - int(state.score[0])
     assert stats.binomtest(losses, n_tournaments * (n_arms - 1), 2.0**-17).pvalue > 1e-4
 
@@ -178,8 +179,9 @@ def test_lowest_draws_have_the_posteriors_distribution(a: int, b: int, limit: fl
     mass = stats.binom(a + b + 1, 0.5).pmf(a)
     logs = math.log(2 * limit), math.log(2 * (1 - limit))
     rng = stream(1)
+    draw = entry(draw_below_given_half)
     q = np.random.default_rng(2).random(40_000)
-    draws = np.array([draw_below_given_half(rng, a, b, limit, *logs, mass, x, chance) for x in q[q < chance]])
+    draws = np.array([draw(rng, a, b, limit, *logs, mass, x, chance) for x in q[q < chance]])
     assert ((draws > 0) & (draws <= limit)).all()
     edges = posterior.ppf(posterior.cdf(limit) * np.array([0, 0.25, 0.5, 0.75, 1]))
     observed = np.histogram(draws[draws < limit], edges)[0]

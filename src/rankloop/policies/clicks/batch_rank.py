@@ -1,4 +1,4 @@
-"""BatchRank: batches of items that own ranges of positions, split where a gap is proven."""
+"""BatchRank: batches of items that share a range of positions, split where a gap is proven."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.checks import check_whole
-from rankloop.kernels import Clicks, Ints, Items, Notes, Stream, below, choose, compiled, inlined, learn, step
+from rankloop.kernels import below, choose, compiled, inlined, learn, step
+from rankloop.kernels.arrays import Clicks, Ints, Items, Notes, Stream
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 
 FIRST, END, STAMP, QUOTA, STAGE, UNFINISHED = range(6)
@@ -196,22 +197,20 @@ def _bound(mean: float, outer: float, level: float) -> float:
 
 
 class BatchRank(ClickPolicy):
-    """Splits the list where it has proven that all items above are better than all below, and shuffles each part.
+    """Splits the list where all items above are proven to be better than all items below, and shuffles each part.
 
     It learns in the cascade, dependent click and position-based models alike. Evidence is gathered in stages, each of
-    which halves the gap that it can see; clicks on lists of a stage that has ended teach nothing. Only items
-    that were seen count, and a stage lasts until each of its items has been seen often enough.
+    which can detect half the gap of the one before. A stage lasts until each of its items has been seen often enough;
+    clicks on lists of an earlier stage are ignored.
 
     Parameters
     ----------
-    n_items
-        How many items there are.
-    n_positions
-        How many of them are shown.
+    n_items, n_positions
+        Number of items to choose from, and of items shown.
     horizon
-        How many lists will be shown, which sets the length of the stages and the width of the bounds.
+        Number of lists that will be shown, which sets the length of the stages and the width of the bounds.
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""BubbleRank: improve a production list by exchanging neighbours, and never make it much worse."""
+"""BubbleRank: improve a production list by exchanging neighbours, without ever making it much worse."""
 
 from __future__ import annotations
 
@@ -10,22 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.checks import check_between, check_whole
-from rankloop.kernels import (
-    Clicks,
-    Flags,
-    Floats,
-    Ints,
-    Items,
-    Notes,
-    Stream,
-    below,
-    choose,
-    entry,
-    inlined,
-    learn,
-    next_word,
-    step,
-)
+from rankloop.kernels import below, choose, entry, inlined, learn, next_word, step
+from rankloop.kernels.arrays import Clicks, Flags, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import learn_once
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.clicks.draws import Draws, fingerprint, is_fingerprint, no_draws, repeats
@@ -190,28 +176,30 @@ def _double(state: BubbleRankState) -> None:
 class BubbleRank(ClickPolicy):
     """Improves a production list by exchanging neighbours at random until the better one is known.
 
-    Whatever it shows differs from its base list by neighbours only, and the base list changes only when a lower item
-    is proven more attractive: with high probability no list ever has more than K/2 pairs in the wrong order beyond
+    What it shows differs from its base list by exchanged neighbours only, and the base list changes only when a lower
+    item is proven more attractive. With high probability, no list has more than K/2 pairs in the wrong order beyond
     those of the initial list. It learns in the cascade, dependent click and position-based models alike, from pairs of
     which both positions were seen.
 
-    What is proven rests on exchanges that were drawn independently, list by list. Each list carries a fingerprint of
-    its draw, and where lists learned from repeat an earlier one, as they do if several processes load one file without
-    random numbers of their own, the receipt promises nothing.
+    The guarantee requires that exchanges are drawn independently, list by list. Each list carries a fingerprint of its
+    draw. If lists repeat the draws of earlier ones, as they do when several processes load one file without random
+    numbers of their own, the receipt promises nothing.
 
     Parameters
     ----------
     initial
         The production list, best first: an order of the items 0 to L - 1.
     horizon
-        How many lists will be shown, which sets delta = horizon^-4. None: unknown; it is guessed as 1024 and doubled
-        each time it is passed, when the base list goes back to the initial one and the statistics are kept.
+        Number of lists that will be shown, from which delta = horizon^-4 is computed. If it is not given, a horizon of
+        1024 is assumed, and doubled whenever it is passed; the base list then returns to the initial one, and the
+        statistics are kept.
     n_positions
-        How many items are shown, where that is fewer than the initial list has; all if not given.
+        Number of items shown; all if not given.
     delta
-        In place of horizon^-4: a pair is judged wrongly, at each list, with probability at most its root.
+        Confidence level in place of horizon^-4: at each list, a pair is judged wrongly with probability at most
+        sqrt(delta).
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------

@@ -1,23 +1,19 @@
-"""CascadeDUCB: follow changing preferences by discounting what is old."""
+"""CascadeDUCB: follow changing preferences by discounting old observations."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from rankloop.checks import check_between, check_flag, check_positive
-from rankloop.kernels import Clicks, Floats, Ints, Items, Notes, Stream, choose, compiled, inlined, learn, step
-from rankloop.policies.base import learn_once
-from rankloop.policies.clicks.base import ClickPolicy
+from rankloop.kernels import choose, compiled, inlined, learn, step
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.clicks.cascading import (
-    examined_of_outdated,
-    highest_means,
+    _CascadingPolicy,
     n_examined,
     show_largest,
-    take_over_items,
 )
 from rankloop.policies.clicks.forgetting import check_schedule
 from rankloop.theory import best_discount
@@ -105,34 +101,28 @@ def _renormalise(clicked: Floats, seen: Floats, mean: Floats, width: Floats, dis
             width[a] = 0.0
 
 
-class CascadeDUCB(ClickPolicy):
-    """Shows the items of the largest upper confidence bounds, where old observations count less and less.
+class CascadeDUCB(_CascadingPolicy):
+    """Shows the items with the largest upper confidence bounds, where old observations count less and less.
 
-    What was observed s lists ago counts gamma^s. The bound of an item whose observations amount to N that way is its
-    mean plus 2 sqrt(epsilon log(1 + gamma + ... + gamma^(t-1)) / N), so that an item not seen for long is tried again.
-    Items never seen come first. Each list teaches down to its first click, or to its last where `last_click` says so.
+    An observation from s lists ago has the weight gamma^s. The bound of an item whose weights sum to N is its mean plus
+    2 sqrt(epsilon log(1 + gamma + ... + gamma^(t-1)) / N), so that items not seen for long are tried again. Items never
+    seen come first.
 
     Parameters
     ----------
-    n_items
-        How many items there are to choose from.
-    n_positions
-        How many are shown.
+    n_items, n_positions
+        Number of items to choose from, and of items shown.
     gamma
-        The discount, between 0 and 1.
+        Discount factor, between 0 and 1.
     horizon
-        How many lists will be shown, where gamma is not given: it is then 1 - 1 / (4 sqrt(horizon)).
+        Number of lists that will be shown, from which gamma is computed if it is not given: 1 - 1 / (4 sqrt(horizon)).
     breakpoints
-        How often preferences change up to the horizon, where that is known: gamma is then
-        1 - sqrt(breakpoints / horizon) / 4. With none of the three, gamma is that of the horizon 2^k from the list
-        number 2^k on, for every k.
+        Number of times that preferences change before the horizon; gamma is then 1 - sqrt(breakpoints / horizon) / 4.
+        If none of the three is given, gamma is, from list 2^k on, that of a horizon of 2^k.
     epsilon
-        How wide the bounds are.
-    last_click
-        Whether each list teaches down to its last click, each click on the way being one, and not down to its first
-        click only. Without a click, all positions teach either way.
-    seed
-        Of the policy's own random numbers, which only break ties.
+        Width of the confidence bounds.
+    last_click, seed
+        As in `CascadeUCB1`.
 
     Examples
     --------
@@ -158,7 +148,6 @@ class CascadeDUCB(ClickPolicy):
         {"n_items": 5, "n_positions": 2},
         {"n_items": 5, "n_positions": 3, "gamma": 0.999, "last_click": True},
     )
-    takes_seen = True
 
     def __init__(
         self,
@@ -184,11 +173,7 @@ class CascadeDUCB(ClickPolicy):
         else:
             first = 0.75
         self.state = CascadeDUCBState(
-            rng=self._rng,
-            order=np.arange(self.n_items),
-            bounds=np.zeros(self.n_items),
-            clicked=np.zeros(self.n_items),
-            seen=np.zeros(self.n_items),
+            **self._blank(),
             mean=np.full(self.n_items, np.inf),
             width=np.zeros(self.n_items),
             learned=np.zeros(1, np.int64),
@@ -202,22 +187,3 @@ class CascadeDUCB(ClickPolicy):
     def discount(self) -> float:
         """The gamma in use now."""
         return float(self.state.discount[GAMMA])
-
-    def _take_over(self, before: CascadeDUCB, new: Ints, old: Ints) -> None:
-        """Keep the clicks and looks of items that stay; new items have none, and so are shown soon."""
-        take_over_items(self.state, before.state, new, old)
-
-    def update_outdated(
-        self, items: Sequence[int | None], notes: Sequence[float], clicks: Sequence[int], seen: int | None = None
-    ) -> bool:
-        """Learn from those items of an earlier list that were examined and are still there."""
-        del notes
-        shown, observed = examined_of_outdated(items, clicks, seen, self.last_click, self.n_positions)
-        if len(observed):
-            learn_once(self.state, shown, np.zeros(0), observed)
-        return True
-
-    @property
-    def best(self) -> list[int]:
-        """The items with the highest discounted means, best first."""
-        return highest_means(self.state.clicked, self.state.seen, self.n_positions)

@@ -1,24 +1,20 @@
-"""CascadeKLUCB: show the items whose click probability might be highest, by the tightest bound for clicks."""
+"""CascadeKLUCB: show the items with the largest upper confidence bounds, by the tightest bound for clicks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from rankloop.checks import check_flag
-from rankloop.kernels import Clicks, Floats, Ints, Items, Notes, Stream, choose, compiled, inlined, learn, step
-from rankloop.policies.base import learn_once
-from rankloop.policies.clicks.base import ClickPolicy
+from rankloop.kernels import choose, compiled, inlined, learn, step
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.clicks.cascading import (
+    _CascadingPolicy,
     break_ties,
-    examined_of_outdated,
-    highest_means,
     n_examined,
     repair_order,
-    take_over_items,
 )
 
 NEVER_SEEN = 2.0
@@ -174,24 +170,19 @@ def _learn(state: CascadeKLUCBState, items: Items, notes: Notes, clicks: Clicks)
         tangent[a, CURVE] = STALE
 
 
-class CascadeKLUCB(ClickPolicy):
-    """Shows the items of the largest upper confidence bounds, learning from each list down to its first or last click.
+class CascadeKLUCB(_CascadingPolicy):
+    """Shows the items with the largest upper confidence bounds, which are the tightest ones for clicks.
 
     The bound of an item seen n times with mean p before step t is the largest q with n d(p, q) <= log t + 3 log log t,
-    d being the Kullback-Leibler divergence of coins. Items never seen come first. In the cascade model its regret is
-    nearly the least possible; where users click several items it may settle on a bad list.
+    where d is the Kullback-Leibler divergence of Bernoulli distributions. Items never seen come first. In the cascade
+    model its regret is nearly the least possible; where users click several items it may settle on a bad list.
 
     Parameters
     ----------
-    n_items
-        How many items there are to choose from.
-    n_positions
-        How many are shown.
-    last_click
-        Whether each list teaches down to its last click, each click on the way being one, and not down to its first
-        click only. Without a click, all positions teach either way.
-    seed
-        Of the policy's own random numbers, which only break ties.
+    n_items, n_positions
+        Number of items to choose from, and of items shown.
+    last_click, seed
+        As in `CascadeUCB1`.
 
     Examples
     --------
@@ -213,7 +204,6 @@ class CascadeKLUCB(ClickPolicy):
         {"n_items": 4, "n_positions": 4},
         {"n_items": 5, "n_positions": 3, "last_click": True},
     )
-    takes_seen = True
 
     def __init__(self, n_items: int, n_positions: int, *, last_click: bool = False, seed: int | None = None) -> None:
         super().__init__(n_items, n_positions, seed)
@@ -221,31 +211,8 @@ class CascadeKLUCB(ClickPolicy):
         tangent = np.zeros((self.n_items, 6))
         tangent[:, POINT] = NEVER_SEEN
         self.state = CascadeKLUCBState(
-            rng=self._rng,
-            order=np.arange(self.n_items),
-            bounds=np.zeros(self.n_items),
-            clicked=np.zeros(self.n_items),
-            seen=np.zeros(self.n_items),
+            **self._blank(),
             tangent=tangent,
             learned=np.zeros(1, np.int64),
             last_click=self.last_click,
         )
-
-    def _take_over(self, before: CascadeKLUCB, new: Ints, old: Ints) -> None:
-        """Keep the clicks and looks of items that stay; new items have none, and so are shown soon."""
-        take_over_items(self.state, before.state, new, old)
-
-    def update_outdated(
-        self, items: Sequence[int | None], notes: Sequence[float], clicks: Sequence[int], seen: int | None = None
-    ) -> bool:
-        """Learn from those items of an earlier list that were examined and are still there."""
-        del notes
-        shown, observed = examined_of_outdated(items, clicks, seen, self.last_click, self.n_positions)
-        if len(observed):
-            learn_once(self.state, shown, np.zeros(0), observed)
-        return True
-
-    @property
-    def best(self) -> list[int]:
-        """The items with the highest means so far, best first."""
-        return highest_means(self.state.clicked, self.state.seen, self.n_positions)

@@ -1,36 +1,19 @@
-"""CascadeSWUCB: follow changing preferences by learning from the last lists only."""
+"""CascadeSWUCB: follow changing preferences by learning from the latest lists only."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from rankloop.checks import check_flag, check_positive, check_whole
-from rankloop.kernels import (
-    Clicks,
-    Floats,
-    Ints,
-    Ints32,
-    Items,
-    Notes,
-    Stream,
-    choose,
-    compiled,
-    inlined,
-    learn,
-    step,
-)
-from rankloop.policies.base import learn_once
-from rankloop.policies.clicks.base import ClickPolicy
+from rankloop.kernels import choose, compiled, inlined, learn, step
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Ints32, Items, Notes, Stream
 from rankloop.policies.clicks.cascading import (
-    examined_of_outdated,
-    highest_means,
+    _CascadingPolicy,
     n_examined,
     show_largest,
-    take_over_items,
 )
 from rankloop.policies.clicks.forgetting import check_schedule
 from rankloop.theory import best_window
@@ -139,35 +122,27 @@ def _double(
         _count_row(clicked, seen, width, ring, counts[OLDEST], 1.0, last_click)
 
 
-class CascadeSWUCB(ClickPolicy):
-    """Shows the items of the largest upper confidence bounds, learned from the last lists only.
+class CascadeSWUCB(_CascadingPolicy):
+    """Shows the items with the largest upper confidence bounds, learned from the latest lists only.
 
-    The bound of an item seen N times in the last tau lists learned from is its mean in them plus
-    sqrt(epsilon log(min(t, tau)) / N). Items not seen in the window come first. Each list teaches down to its first
-    click, or to its last where `last_click` says so. A step takes the same time however long the window is; its memory
-    is one row of positions for each list.
+    The bound of an item seen N times in the last tau lists is its mean in them plus sqrt(epsilon log(min(t, tau)) / N).
+    Items not seen in this window come first. The time per step does not depend on the length of the window; the memory
+    does, with one row of positions for each list.
 
     Parameters
     ----------
-    n_items
-        How many items there are to choose from.
-    n_positions
-        How many are shown.
+    n_items, n_positions
+        Number of items to choose from, and of items shown.
     window
-        tau, the number of lists to remember.
+        Number of lists to learn from, tau.
     horizon
-        How many lists will be shown, where the window is not given: it is then 2 sqrt(horizon log horizon).
+        Number of lists that will be shown; if no window is given, it is 2 sqrt(horizon log horizon), rounded up.
     breakpoints
-        How often preferences change up to the horizon, where that is known: the window is then
-        2 sqrt(horizon log horizon / breakpoints). With none of the three, it is that of the horizon 2^k from the list
-        number 2^k on, for every k up to 27. Windows are rounded up.
-    epsilon
-        How wide the bounds are.
-    last_click
-        Whether each list teaches down to its last click, each click on the way being one, and not down to its first
-        click only. Without a click, all positions teach either way.
-    seed
-        Of the policy's own random numbers, which only break ties.
+        Number of times that preferences change before the horizon; the window is then
+        2 sqrt(horizon log horizon / breakpoints). If none of the three is given, the window is, from list 2^k on, that
+        of a horizon of 2^k, for k up to 27.
+    epsilon, last_click, seed
+        As in `CascadeDUCB`.
 
     Examples
     --------
@@ -193,7 +168,6 @@ class CascadeSWUCB(ClickPolicy):
         {"n_items": 5, "n_positions": 2},
         {"n_items": 5, "n_positions": 3, "window": 2000, "last_click": True},
     )
-    takes_seen = True
 
     def __init__(
         self,
@@ -220,11 +194,7 @@ class CascadeSWUCB(ClickPolicy):
         else:
             first, rows = 1, best_window(1 << LAST_DOUBLING)
         self.state = CascadeSWUCBState(
-            rng=self._rng,
-            order=np.arange(self.n_items),
-            bounds=np.zeros(self.n_items),
-            clicked=np.zeros(self.n_items),
-            seen=np.zeros(self.n_items),
+            **self._blank(),
             mean=np.full(self.n_items, np.inf),
             width=np.zeros(self.n_items),
             ring=np.zeros((rows, self.n_positions), np.int32),
@@ -243,7 +213,7 @@ class CascadeSWUCB(ClickPolicy):
     def _take_over(self, before: CascadeSWUCB, new: Ints, old: Ints) -> None:
         """Keep the clicks and looks of items that stay; new items have none, and so are shown soon."""
         state = self.state
-        take_over_items(state, before.state, new, old)
+        super()._take_over(before, new, old)
         self._renumber_ring(before.state.ring, new, old)
         counts = state.counts
         n_rows = min(counts[LEARNED], counts[WINDOW])
@@ -264,18 +234,3 @@ class CascadeSWUCB(ClickPolicy):
         rows = np.take_along_axis(rows, np.argsort(rows == 0, axis=1, kind="stable"), axis=1)
         width = min(rows.shape[1], self.n_positions)
         self.state.ring[:, :width] = rows[:, :width]
-
-    def update_outdated(
-        self, items: Sequence[int | None], notes: Sequence[float], clicks: Sequence[int], seen: int | None = None
-    ) -> bool:
-        """Learn from those items of an earlier list that were examined and are still there."""
-        del notes
-        shown, observed = examined_of_outdated(items, clicks, seen, self.last_click, self.n_positions)
-        if len(observed):
-            learn_once(self.state, shown, np.zeros(0), observed)
-        return True
-
-    @property
-    def best(self) -> list[int]:
-        """The items with the highest means in the window, best first."""
-        return highest_means(self.state.clicked, self.state.seen, self.n_positions)

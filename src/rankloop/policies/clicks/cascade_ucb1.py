@@ -1,23 +1,19 @@
-"""CascadeUCB1: show the items whose click probability might be highest, by Hoeffding's bound."""
+"""CascadeUCB1: show the items with the largest upper confidence bounds, by Hoeffding's inequality."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from rankloop.checks import check_flag, check_positive
-from rankloop.kernels import Clicks, Floats, Ints, Items, Notes, Stream, choose, learn, step
-from rankloop.policies.base import learn_once
-from rankloop.policies.clicks.base import ClickPolicy
+from rankloop.kernels import choose, learn, step
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.clicks.cascading import (
-    examined_of_outdated,
-    highest_means,
+    _CascadingPolicy,
     n_examined,
     show_largest,
-    take_over_items,
 )
 
 
@@ -55,25 +51,23 @@ def _learn(state: CascadeUCB1State, items: Items, notes: Notes, clicks: Clicks) 
         state.mean[a] = state.clicked[a] * width * width
 
 
-class CascadeUCB1(ClickPolicy):
-    """Shows the items of the largest upper confidence bounds, learning from each list down to its first or last click.
+class CascadeUCB1(_CascadingPolicy):
+    """Shows the items with the largest upper confidence bounds on their attraction.
 
     The bound of an item seen n times before step t is its mean plus sqrt(alpha log t / n). Items never seen come first.
-    CascadeKLUCB, whose bounds are tighter, nearly always does better; this one is faster.
+    CascadeKLUCB, whose bounds are tighter, nearly always has less regret; this policy is faster.
 
     Parameters
     ----------
-    n_items
-        How many items there are to choose from.
-    n_positions
-        How many are shown.
+    n_items, n_positions
+        Number of items to choose from, and of items shown.
     alpha
-        How wide the bounds are.
+        Width of the confidence bounds.
     last_click
-        Whether each list teaches down to its last click, each click on the way being one, and not down to its first
-        click only. Without a click, all positions teach either way.
+        Whether the policy learns from each list down to its last click, and not only down to its first one. From a list
+        without clicks it learns all the way down in either case.
     seed
-        Of the policy's own random numbers, which only break ties.
+        Seed of the policy's random numbers, which only break ties.
 
     Examples
     --------
@@ -95,7 +89,6 @@ class CascadeUCB1(ClickPolicy):
         {"n_items": 4, "n_positions": 4, "alpha": 0.5},
         {"n_items": 5, "n_positions": 3, "last_click": True},
     )
-    takes_seen = True
 
     def __init__(
         self,
@@ -110,33 +103,10 @@ class CascadeUCB1(ClickPolicy):
         self.last_click = check_flag("last_click", last_click)
         self.alpha = check_positive("alpha", alpha)
         self.state = CascadeUCB1State(
-            rng=self._rng,
-            order=np.arange(self.n_items),
-            bounds=np.zeros(self.n_items),
-            clicked=np.zeros(self.n_items),
-            seen=np.zeros(self.n_items),
+            **self._blank(),
             mean=np.full(self.n_items, np.inf),
             width=np.zeros(self.n_items),
             learned=np.zeros(1, np.int64),
             alpha=self.alpha,
             last_click=self.last_click,
         )
-
-    def _take_over(self, before: CascadeUCB1, new: Ints, old: Ints) -> None:
-        """Keep the clicks and looks of items that stay; new items have none, and so are shown soon."""
-        take_over_items(self.state, before.state, new, old)
-
-    def update_outdated(
-        self, items: Sequence[int | None], notes: Sequence[float], clicks: Sequence[int], seen: int | None = None
-    ) -> bool:
-        """Learn from those items of an earlier list that were examined and are still there."""
-        del notes
-        shown, observed = examined_of_outdated(items, clicks, seen, self.last_click, self.n_positions)
-        if len(observed):
-            learn_once(self.state, shown, np.zeros(0), observed)
-        return True
-
-    @property
-    def best(self) -> list[int]:
-        """The items with the highest means so far, best first."""
-        return highest_means(self.state.clicked, self.state.seen, self.n_positions)

@@ -7,11 +7,14 @@ a few comparisons where nothing moved. Only what is shown is kept in order. Ties
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from rankloop.kernels import Clicks, Floats, Ints, Items, Stream, below, compiled, inlined
+from rankloop.kernels import below, compiled, inlined
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Stream
+from rankloop.policies.base import learn_once
+from rankloop.policies.clicks.base import ClickPolicy
 
 
 @inlined
@@ -102,18 +105,47 @@ def n_examined(clicks: Clicks, last_click: bool) -> int:
     return n
 
 
-OF_ITEMS = frozenset({"bounds", "clicked", "seen", "mean", "width", "tangent"})
-"""Fields of the cascading policies' states that have one row for each item."""
+class _CascadingPolicy(ClickPolicy):
+    """Base of the policies that show the items of the largest confidence bounds on their probability of a click.
 
+    Their states have the fields `clicked` and `seen`, with one number for each item.
+    """
 
-def take_over_items(state: Any, before: Any, new: Ints, old: Ints) -> None:
-    """Take over the statistics of items that stay, and all that is not about single items."""
-    for name, mine in state._asdict().items():
-        theirs = getattr(before, name)
-        if name in OF_ITEMS:
-            mine[new] = theirs[old]
-        elif isinstance(mine, np.ndarray) and name not in ("rng", "order", "ring"):
-            mine[...] = theirs
+    last_click: bool
+    takes_seen = True
+
+    _of_items: ClassVar[frozenset[str]] = frozenset({"bounds", "clicked", "seen", "mean", "width", "tangent"})
+    """Fields of the states that have one row for each item."""
+
+    def _blank(self) -> dict[str, Any]:
+        """The fields that every state begins with, before anything is seen."""
+        n = self.n_items
+        arrays = {name: np.zeros(n) for name in ("bounds", "clicked", "seen")}
+        return {"rng": self._rng, "order": np.arange(n), **arrays}
+
+    def _take_over(self, before: Self, new: Ints, old: Ints) -> None:
+        """Keep the clicks and looks of items that stay; new items have none, and so are shown soon."""
+        for name, mine in self.state._asdict().items():
+            theirs = getattr(before.state, name)
+            if name in self._of_items:
+                mine[new] = theirs[old]
+            elif isinstance(mine, np.ndarray) and name not in ("rng", "order", "ring"):
+                mine[...] = theirs
+
+    def update_outdated(
+        self, items: Sequence[int | None], notes: Sequence[float], clicks: Sequence[int], seen: int | None = None
+    ) -> bool:
+        """Learn from those items of an earlier list that were examined and are still there."""
+        del notes
+        shown, observed = examined_of_outdated(items, clicks, seen, self.last_click, self.n_positions)
+        if len(observed):
+            learn_once(self.state, shown, np.zeros(0), observed)
+        return True
+
+    @property
+    def best(self) -> list[int]:
+        """The items with the highest means, best first."""
+        return highest_means(self.state.clicked, self.state.seen, self.n_positions)
 
 
 def examined_of_outdated(
@@ -125,7 +157,7 @@ def examined_of_outdated(
     which may have been on an item that is gone.
     """
     observed = np.array(clicks[: len(items) if seen is None else seen], np.uint8)
-    n = n_examined.py_func(observed, last_click) if len(observed) else 0  # type: ignore[attr-defined]
+    n = n_examined(observed, last_click) if len(observed) else 0
     there = [k for k in range(n) if items[k] is not None][:n_positions]
     there.sort(key=lambda k: observed[k])
     return np.array([items[k] for k in there], np.int64), observed[there]

@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.kernels import Stream
+from rankloop.kernels.arrays import Stream
 
 REMEMBERED = 512
 """How many draws are remembered of the latest ones, and how many of all."""

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import Clicks, Ints, Items, Notes, Stream, choose, learn, step
+from rankloop.kernels import choose, learn, step
+from rankloop.kernels.arrays import Clicks, Ints, Items, Notes, Stream
 from rankloop.policies.clicks.base import ClickPolicy
 from rankloop.policies.clicks.initial import check_initial
 
@@ -36,7 +37,7 @@ class FixedRanking(ClickPolicy):
     initial
         The list, best first: an order of the items 0 to L - 1.
     n_positions
-        How many of them are shown; all if not given.
+        Number of items shown; all if not given.
 
     Examples
     --------

@@ -9,21 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.checks import check_between, check_whole
-from rankloop.kernels import (
-    Clicks,
-    Floats,
-    Ints,
-    Items,
-    Notes,
-    Stream,
-    below,
-    choose,
-    compiled,
-    inlined,
-    learn,
-    step,
-    uniform,
-)
+from rankloop.kernels import below, choose, compiled, inlined, learn, step, uniform
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import learn_once
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 
@@ -113,26 +100,23 @@ def _scale_down(weights: Floats, k: int, n_items: int) -> None:
 
 
 class RankedEXP3(ClickPolicy):
-    """Lets an adversarial bandit choose the item of each position: users may come in any order, so it learns slowly.
+    """Lets an adversarial bandit choose the item of each position. It assumes nothing of users, and so learns slowly.
 
-    Where a position chooses an item that is in the list already, a random other one is shown, and the position learns
-    nothing from it. A position that was not seen earns nothing, which leaves its weights as they are: where users look
-    as far down whatever a position shows, estimates stay unbiased for what items earn there, and not being seen takes
-    the same share from each of them.
+    Where a position chooses an item that is in the list already, a random other item is shown, and the position learns
+    nothing from it. A position that was not seen keeps its weights. Where the depth to which users look does not depend
+    on what a position shows, its estimates stay unbiased up to a factor that is the same for all items.
 
     Parameters
     ----------
-    n_items
-        How many items there are.
-    n_positions
-        How many of them are shown.
+    n_items, n_positions
+        Number of items to choose from, and of items shown.
     horizon
-        How many lists will be shown, which sets gamma = sqrt(L ln L / ((e - 1) horizon)), at most 1. None: unknown;
-        the number of lists learned from so far, plus one, stands in for it.
+        Number of lists that will be shown, from which gamma = sqrt(L ln L / ((e - 1) horizon)), at most 1, is computed.
+        If it is not given, the number of lists learned from so far, plus one, takes its place.
     gamma
-        The share of choices made at random, in place of the horizon.
+        Share of choices made uniformly at random, in place of the horizon.
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""TopRank: keep apart what was proven to differ, shuffle what was not."""
+"""TopRank: order the items that are proven to differ, and shuffle the others."""
 
 from __future__ import annotations
 
@@ -9,22 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.checks import check_between, check_whole
-from rankloop.kernels import (
-    Clicks,
-    Flags,
-    Floats,
-    Ints,
-    Items,
-    Notes,
-    Stream,
-    below,
-    choose,
-    compiled,
-    entry,
-    inlined,
-    learn,
-    step,
-)
+from rankloop.kernels import allocating, below, choose, compiled, entry, inlined, learn, step
+from rankloop.kernels.arrays import Clicks, Flags, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 
 CONSTANT = 4 * math.sqrt(2 / math.pi) / math.erf(math.sqrt(2))
@@ -136,7 +122,7 @@ def _decide(wins: Ints, needed: Ints, better: Flags, scale: float, i: int, j: in
     return True
 
 
-@compiled
+@allocating
 def _arrange(better: Flags, block: Ints, order: Ints, end: Ints, noted: Floats) -> None:
     """Sort the items into blocks: first those that none is better than, and so on."""
     n_items, n_positions = len(block), len(end)
@@ -185,24 +171,22 @@ def _count_one(state: TopRankState, i: int, j: int) -> bool:
 
 
 class TopRank(ClickPolicy):
-    """Shuffles items among which it cannot tell the better yet, below those that it knows to be better.
+    """Shuffles items that it cannot yet tell apart, below those that it knows to be better.
 
     It learns fast in the cascade, dependent click and position-based models alike, but begins with random lists: where
-    a good list is in use already, BubbleRank is the safe choice. Two items are compared where both were seen, or where
+    a good list is already in use, BubbleRank is the safe choice. Two items are compared when both were seen, or when
     chance left one of them out of the list, which counts as no click on it.
 
     Parameters
     ----------
-    n_items
-        How many items there are.
-    n_positions
-        How many of them are shown.
+    n_items, n_positions
+        Number of items to choose from, and of items shown.
     horizon
-        How many lists will be shown, which sets delta = 1 / horizon.
+        Number of lists that will be shown, from which delta = 1 / horizon is computed.
     delta
-        The probability to be wrong about a pair, where the horizon is not known.
+        Probability of being wrong about a pair, where the horizon is not known.
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankloop.checks import check_whole, is_finite, is_index
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 from rankloop.policies.base import Policy, choose_once, learn_once
 
 NOTES = 2

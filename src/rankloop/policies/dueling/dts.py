@@ -9,13 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.kernels import (
-    Floats,
-    Ints,
-    Items,
     Lanes,
-    Notes,
-    Stream,
-    Words,
     below,
     choose,
     compiled,
@@ -30,6 +24,7 @@ from rankloop.kernels import (
     step,
     uniform,
 )
+from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream, Words
 from rankloop.policies.base import new_stream
 from rankloop.policies.dueling.optimism import UNSEEN, Defeats, _OptimisticPolicy, note_duel, time_of
 
@@ -219,18 +214,18 @@ def _learn(state: DTSState, items: Items, notes: Notes, left_won: bool) -> None:
 class DTS(_OptimisticPolicy):
     """Finds the arms that beat most others, by Thompson sampling; the strongest choice for tens of arms.
 
-    The first arm of a duel is one that few others beat beyond doubt, and of those the one that wins most of a sampled
-    tournament; the second is the one that beats it most clearly in another sample. It needs no Condorcet winner:
-    without one it ends on the Copeland winners, those that beat most others.
+    Of the arms that the fewest others are known to beat, the first arm of a duel is the one that wins most of a sampled
+    tournament; the second is the arm that beats it most clearly in another sample. It needs no Condorcet winner;
+    without one it converges to the Copeland winners, the arms that beat the most others.
 
     Parameters
     ----------
     n_arms
-        How many arms there are.
+        Number of arms.
     alpha
-        Width of the confidence bounds. The default is the thesis' tuned value; theory wants more than 1/2.
+        Width of the confidence bounds. The default is the thesis' tuned value; the theory needs more than 1/2.
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""MergeDTS: Double Thompson Sampling inside batches that are merged as arms drop out."""
+"""MergeDTS: Double Thompson Sampling within batches, which are merged as arms are eliminated."""
 
 from __future__ import annotations
 
@@ -7,21 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import (
-    Floats,
-    Ints,
-    Items,
-    Notes,
-    Stream,
-    choose,
-    draw_pair_below,
-    learn,
-    pick_largest,
-    record_win,
-    settled,
-    step,
-    uniform,
-)
+from rankloop.kernels import choose, draw_pair_below, learn, pick_largest, record_win, settled, step, uniform
+from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream
 from rankloop.policies.dueling.merging import N_ALIVE, Batches, _MergePolicy, next_batch, note_rivalry
 
 
@@ -102,24 +89,24 @@ def _settled(state: MergeDTSState) -> bool:
 class MergeDTS(_MergePolicy):
     """Finds the best of hundreds of rankers with few comparisons of bad ones.
 
-    Rankers are split into batches and only duel inside them: the one that wins most of a sampled tournament against
-    the one that seems weakest, to eliminate it soon. Made for problems with a Condorcet winner, one ranker that is
-    preferred to every other; its regret then grows with the number of rankers, not with their pairs.
+    Rankers are split into batches and duel only within their batch: the one that wins most of a sampled tournament
+    against the one that seems weakest, to eliminate it soon. It is made for problems with a Condorcet winner, a ranker
+    that is preferred to every other. Its regret then grows with the number of rankers, not of their pairs.
 
     Parameters
     ----------
     n_arms
-        How many rankers there are.
+        Number of rankers.
     alpha
-        Width of the confidence bounds. The default is the thesis' tuned value; theory wants more than 1/2.
+        Width of the confidence bounds. The default is the thesis' tuned value; the theory needs more than 1/2.
     batch_size
-        Rankers in a batch (M). Larger ones cost less regret and more time; theory wants at least 4.
+        Rankers in a batch (M). Larger batches cost less regret and more time; the theory needs at least 4.
     c
-        Head start of the logarithm in the bounds. None computes it from `epsilon`.
+        Constant added to t in the logarithm of the bounds. If it is None, it is computed from `epsilon`.
     epsilon
-        Probability with which the winner may be lost, in place of `c`; 0.01 where neither is given.
+        Probability of losing the winner, from which `c` is computed; 0.01 if neither is given.
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------
@@ -130,7 +117,7 @@ class MergeDTS(_MergePolicy):
     >>> policy.winner
     2
 
-    With the guarantee of the theorem, to lose the winner in one of a hundred cases:
+    With the guarantee of the theorem, which loses the winner with probability at most 0.01:
 
     >>> MergeDTS(n_arms=136, alpha=1.01, batch_size=4, c=None, epsilon=0.01)
     MergeDTS(n_arms=136, alpha=1.01, batch_size=4, c=None, epsilon=0.01)

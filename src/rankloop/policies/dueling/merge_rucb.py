@@ -1,4 +1,4 @@
-"""MergeRUCB: upper confidence bounds inside batches that are merged as arms drop out."""
+"""MergeRUCB: upper confidence bounds within batches, which are merged as arms are eliminated."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import Floats, Ints, Items, Notes, Stream, below, choose, learn, pick_largest, settled, step
+from rankloop.kernels import below, choose, learn, pick_largest, settled, step
+from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream
 from rankloop.policies.dueling.merging import N_ALIVE, Batches, _MergePolicy, bonus, next_batch, note_rivalry
 
 
@@ -61,24 +62,16 @@ def _settled(state: MergeRUCBState) -> bool:
 
 
 class MergeRUCB(_MergePolicy):
-    """Finds the best of many rankers by optimism inside batches; the baseline that MergeDTS improves on.
+    """Finds the best of many rankers by optimism within batches; the baseline that MergeDTS improves on.
 
-    In the batch whose turn it is, a random ranker duels the one that is most likely to beat it.
+    In each batch in turn, a random ranker duels the one with the largest upper confidence bound against it.
 
     Parameters
     ----------
     n_arms
-        How many rankers there are.
-    alpha
-        Width of the confidence bounds. The default is the thesis' tuned value; theory wants more than 1/2.
-    batch_size
-        Rankers in a batch; theory wants at least 4.
-    c
-        Head start of the logarithm in the bounds. None computes it from `epsilon`.
-    epsilon
-        Probability with which the winner may be lost, in place of `c`; 0.01 where neither is given.
-    seed
-        Of the policy's own random numbers.
+        Number of rankers.
+    alpha, batch_size, c, epsilon, seed
+        As in `MergeDTS`.
 
     Examples
     --------

@@ -9,13 +9,14 @@ large ones, so that each has from 0.5 M to 1.5 M arms where that is possible, M 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from rankloop.checks import check_positive, check_whole
-from rankloop.kernels import Ints, Stream, compiled, inlined
+from rankloop.kernels import allocating, inlined
+from rankloop.kernels.arrays import Ints, Stream
 from rankloop.policies.base import new_stream, shuffled
 from rankloop.policies.checks import check_kept
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
@@ -94,7 +95,7 @@ class _MergePolicy(DuelingPolicy):
         Parameters
         ----------
         kept
-            For each arm, the number it had before; None for an arm that joins.
+            Former number of each arm; None for an arm that joins.
         """
         numbers = check_kept(kept, self.n_arms)
         given = {**self.parameters, "n_arms": len(numbers)}
@@ -146,7 +147,7 @@ class _MergePolicy(DuelingPolicy):
         wins = self.state.wins
         won, lost = wins[slot].astype(np.float64), wins[:, slot].astype(np.float64)
         duels = np.where(won + lost > 0, won + lost, np.nan)
-        optimistic = won / duels + np.sqrt(_bonus(self._batches) / duels)
+        optimistic = won / duels + np.sqrt(bonus(self._batches) / duels)
         return bool(np.nanmin(optimistic[rivals], initial=1.0) <= max(0.5, np.nanmin(optimistic, initial=1.0)))
 
     @property
@@ -243,10 +244,6 @@ def loses(wins: Ints, slot: int, rival: int, level: float) -> bool:
     return duels > 0 and wins[slot, rival] / duels + math.sqrt(level / duels) < 0.5
 
 
-# The same for a caller in Python, where arms join or leave.
-_bonus: Callable[[Any], float] = getattr(bonus, "py_func", bonus)
-
-
 @inlined
 def note_rivalry(batches: Batches, one: int, other: int) -> None:
     """Remember that the pair's bounds are to be looked at on the next visit to its batch."""
@@ -257,7 +254,7 @@ def note_rivalry(batches: Batches, one: int, other: int) -> None:
         rival[other] = one if rival[other] == NOBODY or rival[other] == one else SEVERAL
 
 
-@compiled
+@allocating
 def join_next(batches: Batches, b: int) -> int:
     """Join a batch with the one after it (the last with the first); return the index of the union."""
     n_batches = batches.counts[N_BATCHES]
@@ -270,7 +267,7 @@ def join_next(batches: Batches, b: int) -> int:
     return kept
 
 
-@compiled
+@allocating
 def pair_batches(batches: Batches) -> None:
     """Join the smallest batch with the largest, the next smallest with the next largest, and so on.
 
@@ -292,7 +289,7 @@ def pair_batches(batches: Batches) -> None:
     rearrange(batches, union)
 
 
-@compiled
+@allocating
 def pair(union: Ints, total: Ints, largest: float) -> None:
     """Pair the unions so far, total[u] being the arms of union u, and number what comes out anew."""
     old = total.copy()
@@ -318,7 +315,7 @@ def pair(union: Ints, total: Ints, largest: float) -> None:
         union[u] = number[union[u]]
 
 
-@compiled
+@allocating
 def join_small(union: Ints, total: Ints, smallest: float, largest: float) -> None:
     """Join batches of fewer than `smallest` = 0.5 M arms, so that none is left where that is possible.
 
@@ -355,7 +352,7 @@ def join_small(union: Ints, total: Ints, smallest: float, largest: float) -> Non
             total[b] = 0
 
 
-@compiled
+@allocating
 def ascending(values: Ints) -> Ints:
     """The indices of the values from the smallest up: an insertion sort, since NumPy's takes seconds to compile."""
     order = np.empty(len(values), np.int64)
@@ -368,7 +365,7 @@ def ascending(values: Ints) -> Ints:
     return order
 
 
-@compiled
+@allocating
 def rearrange(batches: Batches, union: Ints) -> None:
     """Lay the batches out anew: batch i becomes part of batch union[i]."""
     n_batches = len(union)

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.checks import check_positive
-from rankloop.kernels import Floats, Ints, compiled, inlined
+from rankloop.kernels import compiled, inlined
+from rankloop.kernels.arrays import Floats, Ints
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 
 UNSEEN = -1.0

@@ -8,20 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.checks import check_between, check_whole
-from rankloop.kernels import (
-    Floats,
-    Ints,
-    Items,
-    Notes,
-    Stream,
-    below,
-    choose,
-    compiled,
-    inlined,
-    learn,
-    step,
-    uniform,
-)
+from rankloop.kernels import below, choose, compiled, inlined, learn, step, uniform
+from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import new_stream
 from rankloop.policies.dueling.base import Duel, DuelingPolicy, check_n_arms
 
@@ -121,21 +109,22 @@ def _rescale(log_weight: Floats, tree: Floats, log_scale: Floats) -> None:
 
 
 class REX3(DuelingPolicy):
-    """Exponential weights for duels: slow, with a bound against the best fixed ranker even as preferences change.
+    """Exponential weights for duels: slow, but with a regret bound that holds even where preferences change.
 
     Both rankers are drawn in proportion to weights that grow with each win and shrink with each loss. Where
-    preferences do stay the same, policies made for that case soon have far less regret.
+    preferences stay the same, policies made for that case soon have far less regret.
 
     Parameters
     ----------
     n_arms
-        How many rankers there are.
+        Number of rankers.
     horizon
-        How many duels there will be, from which `gamma` is computed. With neither given, `gamma` falls as duels come.
+        Number of duels that will be played, from which `gamma` is computed. If neither is given, `gamma` falls with the
+        number of duels.
     gamma
-        The share of arms drawn uniformly, between 0 and 1.
+        Share of arms drawn uniformly, between 0 and 1.
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------

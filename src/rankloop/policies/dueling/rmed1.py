@@ -8,20 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.checks import check_positive
-from rankloop.kernels import (
-    Flags,
-    Floats,
-    Ints,
-    Items,
-    Notes,
-    Stream,
-    choose,
-    compiled,
-    inlined,
-    learn,
-    pick_largest,
-    step,
-)
+from rankloop.kernels import choose, compiled, inlined, learn, pick_largest, step
+from rankloop.kernels.arrays import Flags, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import new_stream, shuffled
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 
@@ -148,25 +136,25 @@ def _begin_sweep(likelihood: Ints, order: Ints, sweep: Ints, listed: Flags, coun
 
 
 class RMED1(DuelingPolicy):
-    """Compares rankers in proportion to how likely each still is to be the best; hard to beat on few rankers.
+    """Compares each ranker as often as it is still likely to be the best; hard to beat for few rankers.
 
-    It sweeps over those rankers that the outcomes so far do not rule out and lets each duel the likeliest winner if
-    that has beaten it, else the ranker it has lost to most. First it needs a duel of every pair, which makes it slow to
-    start on hundreds of rankers. Made for problems with a Condorcet winner.
+    It goes over the rankers that the outcomes so far do not rule out, and lets each duel the likeliest winner if that
+    one has beaten it, else the ranker to which it has lost most. It begins with a duel of every pair, which makes it
+    slow to start with hundreds of rankers. It is made for problems with a Condorcet winner.
 
     Parameters
     ----------
     n_arms
-        How many rankers there are.
+        Number of rankers.
     f
-        How much less likely than the likeliest a ranker may be and still be compared, on top of log t. None is the
-        authors' choice, 0.3 K^1.01 for K rankers.
+        Margin, on top of log t, by which the log-likelihood of a ranker may fall behind the largest one before it is no
+        longer compared. The default is the authors' choice, 0.3 K^1.01 for K rankers.
     opponent
-        The rule for whom a ranker duels: "published", as above, or "strongest", always the ranker it has lost to most,
-        and itself where nobody beats it. The latter is what the thesis' experiments ran. It has no proof: it pays less
-        where rankers beat each other clearly, and far more where two that are nearly equal lose to others.
+        Rule for the opponent: "published", as above, or "strongest", always the ranker to which it has lost most, and
+        itself where nobody beats it. The thesis' experiments ran the latter. It comes without a proof: its regret is
+        lower where rankers beat each other clearly, and far higher where two nearly equal rankers lose to others.
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------

@@ -7,20 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import (
-    Floats,
-    Ints,
-    Items,
-    Notes,
-    Stream,
-    below,
-    choose,
-    inlined,
-    learn,
-    pick_largest,
-    step,
-    uniform,
-)
+from rankloop.kernels import below, choose, inlined, learn, pick_largest, step, uniform
+from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import new_stream
 from rankloop.policies.dueling.optimism import Defeats, _OptimisticPolicy, note_duel, time_of
 
@@ -98,18 +86,19 @@ def _learn(state: RUCBState, items: Items, notes: Notes, left_won: bool) -> None
 class RUCB(_OptimisticPolicy):
     """Finds the arm that beats all others by optimism in the face of uncertainty; a simple, sound baseline.
 
-    The first arm of a duel may still be the best one: no other beats it beyond doubt. The second is the one that may
-    beat it most clearly; once nobody may, the first duels itself. Made for problems with a Condorcet winner; its
-    regret grows with the pairs of arms at first, so it suits tens of them rather than hundreds.
+    The first arm of a duel is one that may still be the best: no other is known to beat it. The second is the arm with
+    the largest upper confidence bound against it; once no bound exceeds 1/2, the first arm duels itself. It is made for
+    problems with a Condorcet winner. Its regret at first grows with the number of pairs, so it suits tens of arms
+    rather than hundreds.
 
     Parameters
     ----------
     n_arms
-        How many arms there are.
+        Number of arms.
     alpha
-        Width of the confidence bounds; theory wants more than 1/2.
+        Width of the confidence bounds; the theory needs more than 1/2.
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------

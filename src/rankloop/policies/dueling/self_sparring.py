@@ -6,19 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import (
-    Array,
-    Items,
-    Notes,
-    Rates,
-    Stream,
-    choose,
-    learn,
-    no_rates,
-    pick_sampled_best,
-    record_outcome,
-    step,
-)
+from rankloop.kernels import Rates, choose, learn, no_rates, pick_sampled_best, record_outcome, step
+from rankloop.kernels.arrays import Array, Items, Notes, Stream
 from rankloop.policies.base import new_stream
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 
@@ -41,19 +30,20 @@ def _learn(state: SelfSparringState, items: Items, notes: Notes, left_won: bool)
 
 
 class SelfSparring(DuelingPolicy):
-    """Thompson sampling over each ranker's share of duels won, whomever against; simple, and quick to start.
+    """Thompson sampling over each ranker's share of duels won, against any opponent; simple, and quick to start.
 
-    Two rankers are drawn for a duel, each with the probability that it wins most often. A ranker drawn twice duels
-    itself, which counts as one win and one loss: its share goes towards 1/2, and rivals stay in the race. Good where
-    the rankers can be put in an order, the better one preferred. Where they cannot, it may for long prefer a ranker
-    that wins often against those it happens to meet to the one that beats every other.
+    Two rankers are drawn for a duel, each with the probability that its share is the largest. A ranker drawn twice
+    duels itself, which counts as one win and one loss; this moves its share towards 1/2 and keeps its rivals in play.
+    The policy is good where the rankers can be put in an order in which the better one of two is preferred. Where they
+    cannot, it may for a long time prefer a ranker that wins often against the opponents it happens to meet to the one
+    that beats every other.
 
     Parameters
     ----------
     n_arms
-        How many rankers there are.
+        Number of rankers.
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------

@@ -8,12 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.kernels import (
-    Floats,
-    Ints,
-    Items,
-    Notes,
     Rates,
-    Stream,
     choose,
     inlined,
     learn,
@@ -24,6 +19,7 @@ from rankloop.kernels import (
     step,
     uniform,
 )
+from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import new_stream
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
 from rankloop.policies.dueling.self_sparring import most_shown
@@ -85,24 +81,24 @@ def _learn_rate(state: ThompsonState, items: Items, notes: Notes, left_won: bool
 
 @inlined
 def _left_won(rng: Stream, items: Items, left_won: bool) -> bool:
-    """Which side won; where both show one arm its name as the winner does not tell, and a fair coin does."""
+    """Whether the left side won. Where both sides show the same arm, its name does not tell: toss a coin."""
     return uniform(rng) < 0.5 if items[0] == items[1] else left_won
 
 
 class Sparring(DuelingPolicy):
-    """Two ordinary bandits, each choosing one side of the duel and rewarded when its side wins.
+    """Two ordinary bandits, each of which chooses one side of the duel and is rewarded when its side wins.
 
-    The simplest way to turn a bandit into a dueling bandit, and a baseline: each side's rewards depend on what the
-    other does, so that the bandits' guarantees do not carry over.
+    This is the simplest way to turn a bandit into a dueling bandit, and a baseline: each side's rewards depend on what
+    the other side does, so that the bandits' guarantees do not carry over.
 
     Parameters
     ----------
     n_arms
-        How many rankers there are.
+        Number of rankers.
     algorithm
-        The bandit: "ucb1" (upper confidence bounds) or "thompson" (Thompson sampling).
+        Bandit of each side: "ucb1" (upper confidence bounds) or "thompson" (Thompson sampling).
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from rankloop.checks import check_number, is_finite, is_index, is_whole
-from rankloop.kernels import Array, Bytes, Clicks, Floats, Ints, Stream
+from rankloop.kernels.arrays import Array, Bytes, Clicks, Floats, Ints, Stream
 from rankloop.policies.base import choose_once, learn_once
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.features.catalogue import (
@@ -30,13 +30,13 @@ from rankloop.policies.features.ridge import Ridge, new_ridge
 from rankloop.policies.features.steps import DiverseState, FeatureState
 
 LARGEST = 1e9
-"""Of gamma, and of the ridge or what divides by it."""
+"""Largest gamma and largest ridge; the smallest ridge is 1 / LARGEST."""
 
 LONGEST = 1e6
-"""Of a feature, in units of the ridge's root: beyond that, sums of squares lose what tells items apart."""
+"""Largest absolute value of a feature, in units of sqrt(ridge): beyond it, rounding hides the differences of items."""
 
 MOST_TIMES_SMALLER = 8
-"""How much smaller than the catalogue candidates may be to be marked in it; a catalogue of so few is soon made."""
+"""For candidates that are at most one in so many items, a catalogue of their own is made: that is faster."""
 
 
 Feedback = tuple[Ranking, Sequence[int] | Array] | tuple[Ranking, Sequence[int] | Array, int | None]
@@ -84,8 +84,8 @@ class FeaturePolicy(ClickPolicy):
 
     def __init__(
         self,
-        relevance: npt.ArrayLike | None,
-        topics: npt.ArrayLike | None,
+        relevance: ArrayLike | None,
+        topics: ArrayLike | None,
         n_positions: int,
         gamma: float,
         ridge: float,
@@ -120,9 +120,7 @@ class FeaturePolicy(ClickPolicy):
 
     # -- ranking and learning ------------------------------------------------------------------------------------
 
-    def _rank(
-        self, candidates: Iterable[int] | None, relevance: npt.ArrayLike | None, topics: npt.ArrayLike | None
-    ) -> Ranking:
+    def _rank(self, candidates: Iterable[int] | None, relevance: ArrayLike | None, topics: ArrayLike | None) -> Ranking:
         if candidates is None and relevance is None and topics is None:
             return ClickPolicy.rank(self)
         eligible = self.state.catalogue.eligible
@@ -208,7 +206,7 @@ class FeaturePolicy(ClickPolicy):
         ranking: Sequence[int] | None = None,
         *,
         titles: Sequence[str] | None = None,
-        topics: npt.ArrayLike | None = None,
+        topics: ArrayLike | None = None,
         topic_names: Sequence[str] | None = None,
     ) -> Explanation:
         """Why a list attracts, as far as the policy knows: as text if printed, and as a picture.
@@ -218,11 +216,11 @@ class FeaturePolicy(ClickPolicy):
         ranking
             A list of this policy, or any items of the catalogue; the best list if not given.
         titles
-            What to call each item of the catalogue.
+            Name of each item of the catalogue.
         topics
-            How much of each topic each item covers, for a policy that was not told or was told something else.
+            Coverage of each topic by each item, for a policy that has no topics or should be explained by others.
         topic_names
-            What to call the topics.
+            Names of the topics.
         """
         shown = self.best if ranking is None else ranking
         brings = shown.notes if isinstance(shown, Ranking) else ()
@@ -254,7 +252,7 @@ class FeaturePolicy(ClickPolicy):
 
     # -- the catalogue -------------------------------------------------------------------------------------------
 
-    def _add(self, relevance: npt.ArrayLike | None, topics: npt.ArrayLike | None) -> list[int]:
+    def _add(self, relevance: ArrayLike | None, topics: ArrayLike | None) -> list[int]:
         self._check_own_catalogue()
         given = self._check_given(relevance, topics)
         if not len(given[0]):
@@ -361,14 +359,14 @@ class FeaturePolicy(ClickPolicy):
     def _n_topics(self) -> int:
         return int(self._features[1].shape[1])
 
-    def _check_new(self, relevance: npt.ArrayLike | None, topics: npt.ArrayLike | None) -> tuple[Floats, Floats]:
+    def _check_new(self, relevance: ArrayLike | None, topics: ArrayLike | None) -> tuple[Floats, Floats]:
         """The features of a new catalogue; of those that the policy does not take, no columns."""
         for name, given in zip(self._names, (relevance, topics), strict=True):
             if name is not None and isinstance(given, Sized) and getattr(given, "ndim", 1) > 0 and len(given) == 0:
                 raise ValueError(f"{name} has no rows: there must be at least one item")
         return self._check_rows(relevance, topics)
 
-    def _check_given(self, relevance: npt.ArrayLike | None, topics: npt.ArrayLike | None) -> tuple[Floats, Floats]:
+    def _check_given(self, relevance: ArrayLike | None, topics: ArrayLike | None) -> tuple[Floats, Floats]:
         """The features of items that are added or given with a call."""
         for name, given in zip(self._names, (relevance, topics), strict=True):
             if name is None and given is not None:
@@ -383,7 +381,7 @@ class FeaturePolicy(ClickPolicy):
     def _takes(self) -> str:
         return " and ".join(name for name in self._names if name)
 
-    def _check_rows(self, relevance: npt.ArrayLike | None, topics: npt.ArrayLike | None) -> tuple[Floats, Floats]:
+    def _check_rows(self, relevance: ArrayLike | None, topics: ArrayLike | None) -> tuple[Floats, Floats]:
         z_name, x_name = self._names
         z_width, x_width = self._widths or (None, None)
         z = None if z_name is None else check_features(z_name, relevance, z_width)

@@ -1,12 +1,12 @@
-"""C2UCB: the items whose features might attract most, for users who look at everything they are shown."""
+"""C2UCB: upper confidence bounds by a linear model of features, for users who look at everything they are shown."""
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from rankloop.checks import check_number
-from rankloop.kernels import Stream
+from rankloop.kernels.arrays import Stream
 from rankloop.policies.features.base import LARGEST, FeaturePolicy
 from rankloop.policies.features.cascade_lin_ucb import CascadeLinUCB
 from rankloop.policies.features.catalogue import Catalogue
@@ -19,40 +19,32 @@ SMALLEST_NOISE = 1e-3
 
 
 class C2UCB(CascadeLinUCB):
-    """Shows what CascadeLinUCB would show, but takes every item shown as seen, and learns from each click.
+    """Uses the model of CascadeLinUCB, but assumes that users look at every item, and learns from every click.
 
-    A contextual combinatorial bandit. Where users leave after the first click, items below it are taken for
-    unattractive though nobody looked; CascadeLinUCB does not make that mistake.
+    This is a contextual combinatorial bandit. Where users leave after the first click, it takes the items below for
+    unattractive although nobody looked at them; CascadeLinUCB does not make that mistake.
 
-    The reward of a list is the number of its clicks, or, with a weight `diversity` above 0, that of the paper's
-    application: the attractions of its items plus `diversity` times the entropy of the list,
-    `1/2 log det(I + X X' / noise^2)`, where X are the features of its items. It is largest where their features are
-    orthogonal, so that a list of different items is worth more than ten of the same. How much diversity is worth is not
-    learned from clicks, but given.
+    The reward of a list is the number of its clicks or, with `diversity` above 0, that of the paper's application: the
+    attractions of its items plus `diversity` times the entropy of the list, `1/2 log det(I + X X' / noise^2)`, where X
+    are the features of its items. The entropy is largest where these features are orthogonal. The value of diversity is
+    given, and not learned from clicks.
 
-    As in the paper: upper confidence bounds of the items' attractions by ridge regression; that reward; the greedy
-    list, which takes the bounds for the attractions and has at least 1 - 1/e of the largest reward where none of them
-    is below 0; and learning from every item shown. Ours: the terms of the entropy that are the same for all lists are
-    left out; a list is in the order in which its items were chosen, where the paper has sets; `gamma` stays the same,
-    where the paper's theorem lets it grow with time; and bounds below 0 are not cut off.
+    As in the paper are the upper confidence bounds of the items' attractions by ridge regression; this reward; the
+    greedy list, which uses the bounds for the attractions and has at least 1 - 1/e of the largest reward where none of
+    them is negative; and learning from every item shown. It differs from the paper in four points: terms of the
+    entropy that are the same for all lists are left out; a list keeps the order in which its items were chosen, where
+    the paper has sets; `gamma` is constant, where the paper's theorem lets it grow with time; and negative bounds are
+    not cut off.
 
     Parameters
     ----------
-    features
-        Of the items, one row each.
-    n_positions
-        How many items are shown.
-    gamma
-        How much to explore.
-    ridge
-        How many observations the belief that nothing matters is worth.
+    features, n_positions, gamma, ridge, seed
+        As in `CascadeLinUCB`.
     diversity
-        The weight of the entropy of a list; with 0 only clicks count. A click is worth 1, and for features of length 1
-        and a noise of 1 an item adds at most 0.35 to the entropy.
+        Weight of the entropy of a list; with 0 only clicks count. A click is worth 1, and for features of length 1 and
+        a noise of 1 an item adds at most 0.35 to the entropy.
     noise
-        The standard deviation in the entropy: the smaller, the less items that are somewhat alike add to a list.
-    seed
-        Of the policy's own random numbers, which only break ties.
+        Standard deviation in the entropy: the smaller it is, the less do similar items add to a list.
 
     Examples
     --------
@@ -63,7 +55,7 @@ class C2UCB(CascadeLinUCB):
     >>> sorted(policy.best)
     [1, 2]
 
-    Two crime stories that attract more than a comedy, and a list that is to have both:
+    Two crime stories that attract more than a comedy, for a list that should have both:
 
     >>> policy = C2UCB([[1, 0], [1, 0], [0, 1]], n_positions=2, diversity=3)
     >>> for t in range(200):
@@ -87,7 +79,7 @@ class C2UCB(CascadeLinUCB):
 
     def __init__(
         self,
-        features: npt.ArrayLike,
+        features: ArrayLike,
         n_positions: int,
         *,
         gamma: float = 1.0,

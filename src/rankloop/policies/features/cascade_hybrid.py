@@ -1,4 +1,4 @@
-"""CascadeHybrid: lists that are relevant and not redundant, learned from clicks."""
+"""CascadeHybrid: learn from clicks to show lists that are relevant and not redundant."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 from rankloop.policies.clicks.base import Ranking
 from rankloop.policies.features.base import FeaturePolicy
 
 
 class CascadeHybrid(FeaturePolicy):
-    """Learns at once how much a user cares for the features of an item and for topics that the list lacks so far.
+    """Learns both how much a user cares for the features of an item and for topics that the list does not cover yet.
 
-    The attraction of an item is taken to be `z'beta + omega'theta`: z are its relevance features, and omega says how
-    much it adds to the topics that the items above it cover. Each position goes to the item whose attraction might be
-    highest: its estimate plus `gamma` times its uncertainty. Users are taken to look down to their first click.
+    The model of an item's attraction is `z'beta + omega'theta`, where z are its relevance features, and omega is what
+    it adds to the topics that the items above it cover. Each position shows the item with the largest upper confidence
+    bound: its estimate plus `gamma` times its uncertainty. Users are assumed to look down to their first click.
 
     Parameters
     ----------
     relevance
-        The relevance features of the items, one row each.
+        Relevance features of the items, one row for each item.
     topics
-        How much each item covers of each topic, from 0 to 1, one row each.
+        Coverage of each topic by each item, from 0 to 1, one row for each item.
     n_positions
-        How many items are shown.
+        Number of items shown.
     gamma
-        How much to explore. 1 does well in the thesis; `rankloop.theory` has the (much larger) one of its theorem.
+        Amount of exploration. 1 does well in the thesis; `rankloop.theory` has the (much larger) one of its theorem.
     ridge
-        How many observations the belief that nothing matters is worth; the thesis' is 1.
+        Strength of the prior belief that no feature matters, in observations; 1 in the thesis.
     seed
-        Of the policy's own random numbers, which only break ties.
+        Seed of the policy's random numbers, which only break ties.
 
     Examples
     --------
@@ -61,8 +61,8 @@ class CascadeHybrid(FeaturePolicy):
 
     def __init__(
         self,
-        relevance: npt.ArrayLike,
-        topics: npt.ArrayLike,
+        relevance: ArrayLike,
+        topics: ArrayLike,
         n_positions: int,
         *,
         gamma: float = 1.0,
@@ -73,33 +73,33 @@ class CascadeHybrid(FeaturePolicy):
 
     @property
     def relevance(self) -> Floats:
-        """The relevance features of the catalogue, those of items removed included."""
+        """Relevance features of the catalogue, including those of removed items."""
         return self._features[0]
 
     @property
     def topics(self) -> Floats:
-        """The topics of the catalogue, those of items removed included."""
+        """Topics of the catalogue, including those of removed items."""
         return self._topics_of(self._features)
 
     def rank(
         self,
         candidates: Iterable[int] | None = None,
         *,
-        relevance: npt.ArrayLike | None = None,
-        topics: npt.ArrayLike | None = None,
+        relevance: ArrayLike | None = None,
+        topics: ArrayLike | None = None,
     ) -> Ranking:
         """The list to show next.
 
         Parameters
         ----------
         candidates
-            The items to choose from; all of the catalogue if not given.
+            Items to choose from; all of the catalogue if not given.
         relevance, topics
-            Features of further candidates that are not in the catalogue, one row each. The list calls them -1, -2, ...
-            in the order of the rows, and carries their features, so that clicks on them can be learned from.
+            Features of further candidates that are not in the catalogue. They get the numbers -1, -2, ... in the order
+            of the rows, and the list carries their features, so that the policy can learn from clicks on them.
         """
         return self._rank(candidates, relevance, topics)
 
-    def add_items(self, relevance: npt.ArrayLike, topics: npt.ArrayLike) -> list[int]:
-        """Add items to the catalogue, one row each; returns their numbers."""
+    def add_items(self, relevance: ArrayLike, topics: ArrayLike) -> list[int]:
+        """Add items to the catalogue, one row for each item, and return their numbers."""
         return self._add(relevance, topics)

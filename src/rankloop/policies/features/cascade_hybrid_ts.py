@@ -6,26 +6,20 @@ from rankloop.policies.features.cascade_hybrid import CascadeHybrid
 
 
 class CascadeHybridTS(CascadeHybrid):
-    """Learns what CascadeHybrid learns, and shows the list that is best for weights drawn from its posterior.
+    """Learns what CascadeHybrid learns, and shows the list that is best for weights drawn from the posterior.
 
-    The thesis names this as the step to take next. For each list, theta and beta are drawn from a normal distribution
+    The thesis suggests it as future work. For each list, theta and beta are drawn from a normal distribution
     around their estimates, with `gamma`² times the inverse of the precision as covariance.
 
     Parameters
     ----------
-    relevance
-        The relevance features of the items, one row each.
-    topics
-        How much each item covers of each topic, from 0 to 1, one row each.
-    n_positions
-        How many items are shown.
+    relevance, topics, n_positions, ridge
+        As in `CascadeHybrid`.
     gamma
-        How widely to draw: the standard deviation of a click given the features is what theory suggests, at most 1/2;
-        1 explores as widely as the bonus of the same gamma.
-    ridge
-        How many observations the belief that nothing matters is worth.
+        Scale of the draws. Theory suggests the standard deviation of a click given the features, which is at most 1/2;
+        1 explores as widely as the confidence bounds of the same gamma.
     seed
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
 
     Examples
     --------

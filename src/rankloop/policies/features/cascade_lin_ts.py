@@ -6,21 +6,14 @@ from rankloop.policies.features.cascade_lin_ucb import CascadeLinUCB
 
 
 class CascadeLinTS(CascadeLinUCB):
-    """Learns what CascadeLinUCB learns, and shows the items that are best for weights drawn from its posterior.
+    """Learns what CascadeLinUCB learns, and shows the items that are best for weights drawn from the posterior.
 
     Parameters
     ----------
-    features
-        Of the items, one row each.
-    n_positions
-        How many items are shown.
-    gamma
-        How widely to draw: the standard deviation of a click given the features is what theory suggests, at most 1/2;
-        1 explores as widely as the bonus of the same gamma.
-    ridge
-        How many observations the belief that nothing matters is worth.
-    seed
-        Of the policy's own random numbers.
+    features, n_positions, ridge
+        As in `CascadeLinUCB`.
+    gamma, seed
+        As in `CascadeHybridTS`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""CascadeLinUCB: the items whose features might attract most, learned from lists down to the first click."""
+"""CascadeLinUCB: upper confidence bounds by a linear model of features, for users who leave at their first click."""
 
 from __future__ import annotations
 
@@ -6,32 +6,26 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 from rankloop.policies.clicks.base import Ranking
 from rankloop.policies.features.base import FeaturePolicy
 
 
 class CascadeLinUCB(FeaturePolicy):
-    """Shows the items of the largest upper confidence bounds, by a linear model of their features.
+    """Shows the items with the largest upper confidence bounds, by a linear model of their features.
 
-    The attraction of an item is taken to be `z'beta`, whatever stands above it: the choice where only relevance counts.
-    Where topics matter too, CascadeHybrid learns both; giving this one topics as further features is what the thesis
-    calls CascadeLinUCBFull.
+    The model of an item's attraction is `z'beta`, independent of the items above it: the choice where only relevance
+    matters. Where topics matter too, CascadeHybrid learns both. The thesis calls this policy with topics as further
+    features CascadeLinUCBFull.
 
     Parameters
     ----------
     features
-        Of the items, one row each.
-    n_positions
-        How many items are shown.
-    gamma
-        How much to explore.
-    ridge
-        How many observations the belief that nothing matters is worth.
-    seed
-        Of the policy's own random numbers, which only break ties.
+        Features of the items, one row for each item.
+    n_positions, gamma, ridge, seed
+        As in `CascadeHybrid`.
 
     Examples
     --------
@@ -57,34 +51,27 @@ class CascadeLinUCB(FeaturePolicy):
     _names = ("features", None)
 
     def __init__(
-        self,
-        features: npt.ArrayLike,
-        n_positions: int,
-        *,
-        gamma: float = 1.0,
-        ridge: float = 1.0,
-        seed: int | None = None,
+        self, features: ArrayLike, n_positions: int, *, gamma: float = 1.0, ridge: float = 1.0, seed: int | None = None
     ) -> None:
         super().__init__(features, None, n_positions, gamma, ridge, seed)
 
     @property
     def features(self) -> Floats:
-        """The features of the catalogue, those of items removed included."""
+        """Features of the catalogue, including those of removed items."""
         return self._features[0]
 
-    def rank(self, candidates: Iterable[int] | None = None, *, features: npt.ArrayLike | None = None) -> Ranking:
+    def rank(self, candidates: Iterable[int] | None = None, *, features: ArrayLike | None = None) -> Ranking:
         """The list to show next.
 
         Parameters
         ----------
         candidates
-            The items to choose from; all of the catalogue if not given.
+            Items to choose from; all of the catalogue if not given.
         features
-            Of further candidates that are not in the catalogue, one row each. The list calls them -1, -2, ... in the
-            order of the rows, and carries their features, so that clicks on them can be learned from.
+            Features of further candidates that are not in the catalogue, as in `CascadeHybrid.rank`.
         """
         return self._rank(candidates, features, None)
 
-    def add_items(self, features: npt.ArrayLike) -> list[int]:
-        """Add items to the catalogue, one row each; returns their numbers."""
+    def add_items(self, features: ArrayLike) -> list[int]:
+        """Add items to the catalogue, one row for each item, and return their numbers."""
         return self._add(features, None)

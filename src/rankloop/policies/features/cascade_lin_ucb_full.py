@@ -1,33 +1,23 @@
-"""CascadeLinUCBFull: CascadeLinUCB that is told the topics too."""
+"""CascadeLinUCBFull: CascadeLinUCB with topics as further features."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 from rankloop.policies.features.cascade_hybrid import CascadeHybrid
 
 
 class CascadeLinUCBFull(CascadeHybrid):
-    """CascadeLinUCB that has topics as further features: `CascadeLinUCB(np.hstack([topics, relevance]), ...)`.
+    """CascadeLinUCB with topics as further features: `CascadeLinUCB(np.hstack([topics, relevance]), ...)`.
 
-    It knows as much as CascadeHybrid, but not that a topic is worth less once the list covers it: a baseline of the
-    thesis. `beta` are the weights of the topics and, after them, of the relevance features.
+    A baseline of the thesis: it has the same data as CascadeHybrid, but does not model that a topic is worth less once
+    the list covers it. `beta` has the weights of the topics and, after them, of the relevance features.
 
     Parameters
     ----------
-    relevance
-        The relevance features of the items, one row each.
-    topics
-        How much each item covers of each topic, from 0 to 1, one row each.
-    n_positions
-        How many items are shown.
-    gamma
-        How much to explore.
-    ridge
-        How many observations the belief that nothing matters is worth.
-    seed
-        Of the policy's own random numbers, which only break ties.
+    relevance, topics, n_positions, gamma, ridge, seed
+        As in `CascadeHybrid`.
 
     Examples
     --------
@@ -46,7 +36,7 @@ class CascadeLinUCBFull(CascadeHybrid):
 
     @property
     def relevance(self) -> Floats:
-        """The relevance features of the catalogue, those of items removed included."""
+        """Relevance features of the catalogue, including those of removed items."""
         return self._split(self._features[0])[0]
 
     def _topics_of(self, features: tuple[Floats, Floats]) -> Floats:

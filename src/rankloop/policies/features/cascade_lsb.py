@@ -1,37 +1,32 @@
-"""CascadeLSB: lists that cover the topics a user cares for, learned from lists down to the first click."""
+"""CascadeLSB: lists that cover the topics a user cares for, for users who leave at their first click."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 from rankloop.policies.clicks.base import Ranking
 from rankloop.policies.features.base import FeaturePolicy
 
 
 class CascadeLSB(FeaturePolicy):
-    """Shows items that might add most to the topics a user cares for.
+    """Shows the items that may add most to the topics a user cares for.
 
-    The attraction of an item is taken to be `omega'theta`: omega says how much it adds to the topics that the items
-    above it cover. The choice where only diversity counts. Where relevance matters too, CascadeHybrid learns both;
-    giving this one relevance features as further topics is what the thesis calls CascadeLSBFull, and why topics may be
-    negative here: what is below 0 covers nothing of its topic, and counts for less than nothing itself.
+    The model of an item's attraction is `omega'theta`, where omega is what it adds to the topics that the items above
+    it cover: the choice where only diversity matters. Where relevance matters too, CascadeHybrid learns both. The
+    thesis calls this policy with relevance features as further topics CascadeLSBFull. Topics may therefore be negative
+    here: a negative value covers nothing of its topic, and lowers the attraction of its own item.
 
     Parameters
     ----------
     topics
-        How much each item covers of each topic, one row each: from 0 to 1, or from -1 where a feature is no real topic.
-    n_positions
-        How many items are shown.
-    gamma
-        How much to explore.
-    ridge
-        How many observations the belief that nothing matters is worth.
-    seed
-        Of the policy's own random numbers, which only break ties.
+        Coverage of each topic by each item, one row for each item: from 0 to 1, or from -1 for features that are no
+        real topics.
+    n_positions, gamma, ridge, seed
+        As in `CascadeHybrid`.
 
     Examples
     --------
@@ -58,34 +53,27 @@ class CascadeLSB(FeaturePolicy):
     _least_coverage = -1.0
 
     def __init__(
-        self,
-        topics: npt.ArrayLike,
-        n_positions: int,
-        *,
-        gamma: float = 1.0,
-        ridge: float = 1.0,
-        seed: int | None = None,
+        self, topics: ArrayLike, n_positions: int, *, gamma: float = 1.0, ridge: float = 1.0, seed: int | None = None
     ) -> None:
         super().__init__(None, topics, n_positions, gamma, ridge, seed)
 
     @property
     def topics(self) -> Floats:
-        """The topics of the catalogue, those of items removed included."""
+        """Topics of the catalogue, including those of removed items."""
         return self._features[1]
 
-    def rank(self, candidates: Iterable[int] | None = None, *, topics: npt.ArrayLike | None = None) -> Ranking:
+    def rank(self, candidates: Iterable[int] | None = None, *, topics: ArrayLike | None = None) -> Ranking:
         """The list to show next.
 
         Parameters
         ----------
         candidates
-            The items to choose from; all of the catalogue if not given.
+            Items to choose from; all of the catalogue if not given.
         topics
-            Of further candidates that are not in the catalogue, one row each. The list calls them -1, -2, ... in the
-            order of the rows, and carries their topics, so that clicks on them can be learned from.
+            Topics of further candidates that are not in the catalogue, as in `CascadeHybrid.rank`.
         """
         return self._rank(candidates, None, topics)
 
-    def add_items(self, topics: npt.ArrayLike) -> list[int]:
-        """Add items to the catalogue, one row each; returns their numbers."""
+    def add_items(self, topics: ArrayLike) -> list[int]:
+        """Add items to the catalogue, one row for each item, and return their numbers."""
         return self._add(None, topics)

@@ -1,13 +1,13 @@
-"""CascadeLSBFull: CascadeLSB that is told the relevance features too."""
+"""CascadeLSBFull: CascadeLSB with relevance features as further topics."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-from rankloop.kernels import Floats
+from rankloop.kernels.arrays import Floats
 from rankloop.policies.features.cascade_hybrid import CascadeHybrid
 from rankloop.policies.features.catalogue import SLACK
 
@@ -15,31 +15,23 @@ from rankloop.policies.features.catalogue import SLACK
 class CascadeLSBFull(CascadeHybrid):
     """CascadeLSB with relevance features as further topics: `CascadeLSB(np.hstack([topics, relevance]), ...)`.
 
-    It knows as much as CascadeHybrid, but takes relevance for something that a list can cover: a baseline of the
-    thesis. `theta` are the weights of the topics and, after them, of the relevance features.
+    A baseline of the thesis: it has the same data as CascadeHybrid, but models relevance as something that a list can
+    cover. `theta` has the weights of the topics and, after them, of the relevance features.
 
     What an item adds to a topic is its coverage times the product of 1 - x_b over the items b above it. The thesis does
-    not say what becomes of relevance features below 0, of which a singular value decomposition has many. Taken
-    literally, such an item makes the product larger than 1: the topic is then worth more below it. The convention here,
-    which is ours and not the thesis', is that what is below 0 covers nothing, so that the product stays in [0, 1].
+    not say how to treat negative relevance features, of which a singular value decomposition has many. Taken literally,
+    they make the product larger than 1, so that the topic is worth more further down. Our convention is that a negative
+    feature covers nothing, so that the product stays in [0, 1].
 
     Parameters
     ----------
     relevance
-        The relevance features of the items, one row each; each from -1 to 1.
-    topics
-        How much each item covers of each topic, from 0 to 1, one row each.
-    n_positions
-        How many items are shown.
-    gamma
-        How much to explore.
-    ridge
-        How many observations the belief that nothing matters is worth.
+        Relevance features of the items, one row for each item; each from -1 to 1.
     negative
-        What a relevance feature below 0 does to the items below: "nothing" (ours), or "literal", the product as the
-        thesis writes it.
-    seed
-        Of the policy's own random numbers, which only break ties.
+        Effect of a negative relevance feature on the items further down: "nothing" (ours), or "literal", the product as
+        the thesis writes it.
+    topics, n_positions, gamma, ridge, seed
+        As in `CascadeHybrid`.
 
     Examples
     --------
@@ -61,8 +53,8 @@ class CascadeLSBFull(CascadeHybrid):
 
     def __init__(
         self,
-        relevance: npt.ArrayLike,
-        topics: npt.ArrayLike,
+        relevance: ArrayLike,
+        topics: ArrayLike,
         n_positions: int,
         *,
         gamma: float = 1.0,
@@ -78,7 +70,7 @@ class CascadeLSBFull(CascadeHybrid):
 
     @property
     def relevance(self) -> Floats:
-        """The relevance features of the catalogue, those of items removed included."""
+        """Relevance features of the catalogue, including those of removed items."""
         return self._split(self._features[1])[0]
 
     def _topics_of(self, features: tuple[Floats, Floats]) -> Floats:

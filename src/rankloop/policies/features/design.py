@@ -12,7 +12,8 @@ import math
 
 import numpy as np
 
-from rankloop.kernels import Floats, Ints, compiled
+from rankloop.kernels import allocating, compiled
+from rankloop.kernels.arrays import Floats, Ints
 from rankloop.policies.features.ridge import decompose
 
 EXCESS = 0.01
@@ -25,7 +26,7 @@ DEPENDENT = 1e-9
 """A row whose distance from the span of others is this part of the longest row is taken to lie in it."""
 
 
-@compiled
+@allocating
 def g_optimal(rows: Floats, weights: Floats) -> tuple[int, float]:
     """Write a nearly G-optimal design into the weights; returns the dimension of the span and the largest leverage.
 
@@ -91,7 +92,7 @@ def g_optimal(rows: Floats, weights: Floats) -> tuple[int, float]:
     return rank, leverage[most]
 
 
-@compiled
+@allocating
 def least_squares(rows: Floats, seen: Floats, clicked: Floats, rank: int, theta: Floats) -> None:
     """The shortest theta that fits best: rows i were seen and clicked so often, and span so many dimensions."""
     basis = np.zeros((rank, rows.shape[1]))
@@ -167,7 +168,7 @@ def span(rows: Floats, limit: int, basis: Floats, table: Floats, pivots: Ints) -
     return limit
 
 
-@compiled
+@allocating
 def _express_in_pivots(table: Floats, pivots: Ints, rank: int) -> None:
     """Rows as sums of pivots, which become unit vectors: leverages stay as they are, and rounding errors small."""
     lower = np.zeros((rank, rank))

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import Floats, Items, Stream, below, inlined
+from rankloop.kernels import below, inlined
+from rankloop.kernels.arrays import Floats, Items, Stream
 from rankloop.policies.features.catalogue import Catalogue
 from rankloop.policies.features.greedy import Desk, any_left, pick, reach
 

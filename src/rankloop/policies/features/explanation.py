@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rankloop.extras import PLOTS, extra
-from rankloop.kernels import Floats, Ints
+from rankloop.kernels.arrays import Floats, Ints
 from rankloop.policies.features.catalogue import check_one_each
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import Floats, Ints, Items, Stream, below, compiled, inlined
+from rankloop.kernels import below, compiled, inlined
+from rankloop.kernels.arrays import Floats, Ints, Items, Stream
 from rankloop.policies.features.catalogue import Catalogue
 
 ROUNDING = 1e-9

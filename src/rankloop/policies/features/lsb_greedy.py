@@ -6,23 +6,15 @@ from rankloop.policies.features.cascade_lsb import CascadeLSB
 
 
 class LSBGreedy(CascadeLSB):
-    """Shows what CascadeLSB would show, but takes every item shown as seen, and every click as a vote for its topics.
+    """Uses the model of CascadeLSB, but assumes that users look at every item, and learns from every click.
 
-    Right for short lists that users see at a glance. Where they leave after the first click, items below it are taken
-    for unattractive though nobody looked; CascadeLSB does not make that mistake.
+    It suits short lists that users see at a glance. Where they leave after the first click, it takes the items below
+    for unattractive although nobody looked at them; CascadeLSB does not make that mistake.
 
     Parameters
     ----------
-    topics
-        How much each item covers of each topic, one row each.
-    n_positions
-        How many items are shown.
-    gamma
-        How much to explore.
-    ridge
-        How many observations the belief that nothing matters is worth.
-    seed
-        Of the policy's own random numbers, which only break ties.
+    topics, n_positions, gamma, ridge, seed
+        As in `CascadeLSB`.
 
     Examples
     --------

@@ -6,23 +6,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from rankloop.checks import check_between, check_whole
-from rankloop.kernels import (
-    Clicks,
-    Floats,
-    Ints,
-    Items,
-    Notes,
-    Stream,
-    below,
-    choose,
-    compiled,
-    entry,
-    learn,
-    step,
-)
+from rankloop.kernels import allocating, below, choose, compiled, entry, learn, step
+from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import shuffled
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.features.catalogue import check_features
@@ -119,7 +107,7 @@ def _end_phases(
                 start = k
 
 
-@compiled
+@allocating
 def _estimate(
     features: Floats, members: Ints, tried: Ints, tally: Ints, first: int, end: int, n_tried: int, rank: int
 ) -> Floats:
@@ -143,7 +131,7 @@ def _estimate(
     return attraction
 
 
-@compiled
+@allocating
 def _sort(members: Ints, attraction: Floats, first: int, end: int) -> None:
     """Put the items of a part in order, best first; equals stay as they were. Runs of doubling size are merged."""
     merged = members.copy()
@@ -164,7 +152,7 @@ def _sort(members: Ints, attraction: Floats, first: int, end: int) -> None:
         size *= 2
 
 
-@compiled
+@allocating
 def _start_phase(
     features: Floats,
     members: Ints,
@@ -251,15 +239,15 @@ class RecurRank(ClickPolicy):
     Parameters
     ----------
     features
-        Of the items, one row each. They need not be independent, nor of any length or scale.
+        Features of the items, one row for each item. They need not be independent, nor of any length or scale.
     n_positions
-        How many items are shown.
+        Number of items shown.
     horizon
-        How many lists will be shown, which sets delta.
+        Number of lists that will be shown, from which delta is computed.
     delta
-        The probability that any of the estimates ever is too far off: 1 / sqrt(horizon) where it is not given.
+        Probability that any estimate is ever too far off; 1 / sqrt(horizon) if not given.
     seed
-        Of the policy's own random numbers: the order in which items start, and in which they are tried.
+        Seed of the policy's random numbers: the order in which items start, and in which they are tried.
 
     Examples
     --------
@@ -272,13 +260,13 @@ class RecurRank(ClickPolicy):
 
     Notes
     -----
-    What follows was settled here. The design's largest leverage g is at most 1 % above its bound, the dimension of what
-    the features of a part's items span; both are worked out for each part, and the item of weight w is tried
-    `ceil(g w 4^l / 2 log(n / delta_l))` times where the part has n. With `delta_l = delta / (2 K l (l + 1))`,
+    The paper leaves the following open. The design's largest leverage g is at most 1 % above its bound, the dimension
+    of the span of the features of a part's items. Both are computed for each part, and the item of weight w is tried
+    `ceil(g w 4^l / 2 log(n / delta_l))` times in a part of n items. With `delta_l = delta / (2 K l (l + 1))`,
     Hoeffding's inequality holds on both sides, for K parts and all phases, with probability 1 - delta. Trials come in
-    random order, so that those of one part fall on all states of another alike. Items of equal estimates stay in the
-    order they were in, which is random at first. A part whose items all have the same features, or ones
-    whose squares vanish next to those of others, has nothing to learn and is left as it is.
+    random order, so that those of one part meet every state of another part equally. Items of equal estimates keep
+    their order, which is random at first. A part whose items all have the same features, or features whose squares
+    vanish next to those of others, has nothing to learn and is left as it is.
 
     References
     ----------
@@ -294,7 +282,7 @@ class RecurRank(ClickPolicy):
 
     def __init__(
         self,
-        features: npt.ArrayLike,
+        features: ArrayLike,
         n_positions: int,
         *,
         horizon: int,

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import Floats, Ints, Stream, compiled, inlined, normal
+from rankloop.kernels import compiled, inlined, normal
+from rankloop.kernels.arrays import Floats, Ints, Stream
 
 SINCE_REFACTORED, FACTORED, N_COUNTERS = range(3)
 

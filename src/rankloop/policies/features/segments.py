@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.kernels import Array
+from rankloop.kernels.arrays import Array
 from rankloop.policies.base import Policy, own_stream, serialised
 from rankloop.policies.clicks.base import Ranking
 from rankloop.policies.features.base import FeaturePolicy, Feedback, check_feedback

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rankloop.kernels import Clicks, Floats, Items, Notes, Stream, choose, learn, step
+from rankloop.kernels import choose, learn, step
+from rankloop.kernels.arrays import Clicks, Floats, Items, Notes, Stream
 from rankloop.policies.features.catalogue import Catalogue
 from rankloop.policies.features.diverse import Room, fill_diversely
 from rankloop.policies.features.greedy import Desk, covered_by, fill_greedily

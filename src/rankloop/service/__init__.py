@@ -1,0 +1,1 @@
+"""The live loop as a service: `rankloop serve`."""

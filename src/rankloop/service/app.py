@@ -1,0 +1,302 @@
+"""The ASGI application: finds the route, checks the key and the limits, and answers.
+
+There is no framework underneath: with two routes that carry nearly all traffic and twenty that are rare, a table and
+msgspec do all that is needed, at about half of the cost of Starlette per request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import re
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+import msgspec
+
+from rankloop.live import StoreError, StoreLost
+from rankloop.service.keys import Key
+from rankloop.service.logs import logger, request_id
+from rankloop.service.messages import encode
+from rankloop.service.problems import MEDIA_TYPE, Problem
+from rankloop.service.request import Reply, Request, no_loop
+from rankloop.service.routes import ROUTES, Route, Router
+from rankloop.service.service import Service
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+SECURITY = [
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+]
+"""Headers of every answer."""
+PREFLIGHT = [
+    (b"access-control-allow-methods", b"POST"),
+    (b"access-control-allow-headers", b"authorization, content-type"),
+    (b"access-control-max-age", b"600"),
+]
+SECONDS_FOR_A_BODY = 10.0
+
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+
+
+class Envelope(msgspec.Struct):
+    """A body with its key, as `navigator.sendBeacon` must send it: it cannot set headers."""
+
+    key: str
+    events: msgspec.Raw
+
+
+_read_envelope = msgspec.json.Decoder(Envelope).decode
+
+
+class App:
+    """The service as an ASGI application.
+
+    Parameters
+    ----------
+    service
+        What it answers from.
+    on_failure
+        Called if the store cannot be opened.
+    """
+
+    def __init__(self, service: Service, on_failure: Callable[[], None] = lambda: None) -> None:
+        self.service = service
+        self._on_failure = on_failure
+        self._router = Router(ROUTES)
+        self._numbers = itertools.count(1)
+        self._opening: asyncio.Task[None] | None = None
+        self.security = b"".join(name + b": " + value + b"\r\n" for name, value in SECURITY)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or begin and end."""
+        if scope["type"] == "http":
+            await self._answer(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._live_and_die(receive, send)
+        else:
+            raise RuntimeError(f"there is nothing here for {scope['type']}")
+
+    async def _live_and_die(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                self._opening = asyncio.get_running_loop().create_task(self._open())
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                if self._opening is not None:
+                    await self._opening
+                await self.service.close()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    async def _open(self) -> None:
+        try:
+            await self.service.open()
+        except Exception as error:
+            expected = isinstance(error, StoreError | ValueError)
+            logger.error("the service could not be opened: %s", error, exc_info=None if expected else error)
+            self._on_failure()
+
+    def new_id(self) -> bytes:
+        """An id for a request that has none."""
+        return f"{self.service.process}-{next(self._numbers):x}".encode()
+
+    def checked_id(self, given: bytes) -> bytes:
+        """The id that a client gives a request, if it can stand in logs and headers."""
+        return given if _REQUEST_ID.fullmatch(given) else b""
+
+    def hot_loop(self, path: bytes) -> str:
+        """The loop of a path to `rank`, if the path is one."""
+        methods, parameters = self._router.find(path)
+        route = methods.get("POST")
+        return parameters["loop"] if route is not None and route.name == "rank" else ""
+
+    # -- one request ---------------------------------------------------------------------------------------------
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        service = self.service
+        begun = time.perf_counter()
+        authorization = origin = length = None
+        id_ = b""
+        for name, value in scope["headers"]:
+            if name == b"authorization":
+                authorization = value
+            elif name == b"content-length":
+                length = value
+            elif name == b"origin":
+                origin = value
+            elif name == b"x-request-id":
+                id_ = self.checked_id(value)
+        id_ = id_ or self.new_id()
+        label = "none"
+        cors: list[tuple[bytes, bytes]] = []
+        service.requests += 1
+        try:
+            methods, parameters = self._router.find(scope["raw_path"])
+            route = methods.get(scope["method"])
+            if route is None:
+                reply = self._no_route(scope, methods, origin)
+            else:
+                label = route.name
+                if route.browser and origin is not None:
+                    cors = self._cors(origin)
+                reply = await self._handle(route, parameters, scope, receive, authorization, origin, length, id_)
+        except Problem as problem:
+            reply = self.problem(problem, id_)
+        except StoreLost as error:
+            reply = self.problem(Problem(503, f"{error}: nothing is lost, send again", retry_after=1), id_)
+        except StoreError as error:
+            reply = self.problem(Problem(503, str(error), retry_after=5), id_)
+        except Exception:
+            request_id.set(id_.decode())
+            logger.exception("request failed", extra={"fields": {"route": label}})
+            told = "something failed inside; the log of the service has this request's id"
+            reply = self.problem(Problem(500, told), id_)
+        finally:
+            service.requests -= 1
+        body = reply.body
+        headers = [
+            (b"content-type", reply.media),
+            (b"content-length", str(len(body)).encode()),
+            (b"x-request-id", id_),
+            *SECURITY,
+            *cors,
+            *reply.headers,
+        ]
+        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+        service.metrics.observe(label, reply.status, time.perf_counter() - begun)
+
+    async def _handle(
+        self,
+        route: Route,
+        parameters: dict[str, str],
+        scope: Scope,
+        receive: Receive,
+        authorization: bytes | None,
+        origin: bytes | None,
+        length: bytes | None,
+        id_: bytes,
+    ) -> Reply:
+        service, key = self.service, None
+        if service.requests > service.limits.requests:
+            service.metrics.refused["busy"] += 1
+            raise Problem(503, "too many requests are being answered: send again in a moment", retry_after=1)
+        if route.role is None:
+            return await route.handler(service, Request(parameters, b"", None, id_.decode()))
+        if not service.ready:
+            told = "the service is ending: send again" if service.draining else "the service is still loading"
+            raise Problem(503, told, retry_after=1)
+        address = (scope.get("client") or ("",))[0]
+        if authorization is not None:
+            key = self._key(authorization, address)
+            self._check(key, route, parameters, origin, address)
+        elif not route.browser:
+            raise self._no_key("send the header `Authorization: Bearer KEY`", address)
+        body = await self._body(receive, length) if scope["method"] != "GET" else b""
+        if key is None:
+            key, body = self._open_envelope(body, address)
+            self._check(key, route, parameters, origin, address)
+        return await route.handler(service, Request(parameters, body, key, id_.decode()))
+
+    def _check(self, key: Key, route: Route, parameters: dict[str, str], origin: bytes | None, address: str) -> None:
+        """Refuse what a key may not do."""
+        assert route.role is not None
+        if not key.allows(route.role):
+            raise Problem(403, f"a key of role {key.role} may not do this: it takes one of role {route.role} or admin")
+        loop = parameters.get("loop")
+        if loop is not None and not key.sees(loop):
+            raise no_loop(loop)
+        if key.origins:
+            if origin is None or origin.decode("latin-1").lower() not in key.origins:
+                raise Problem(403, "this key is for web pages of other origins", field="Origin")
+            self.service.browser_rates.check(address, "an address")
+        else:
+            self.service.rates.check(key.id, "a key")
+
+    def _key(self, authorization: bytes, address: str) -> Key:
+        scheme, _, text = authorization.decode("latin-1").partition(" ")
+        if scheme.lower() != "bearer" or not text:
+            raise self._no_key("the header must read `Authorization: Bearer KEY`", address)
+        key = self.service.keys.find(text.strip())
+        if key is None:
+            raise self._no_key("this key is not known here, has expired or was revoked", address)
+        return key
+
+    def _no_key(self, told: str, address: str) -> Problem:
+        """Refuse somebody without a key; and, if that happens often, without looking at what they send next."""
+        guesses = self.service.guesses
+        wait = guesses.wait(address)
+        self.service.metrics.refused["key"] += 1
+        if wait:
+            return Problem(429, "too many requests without a valid key: wait", retry_after=int(wait) + 1)
+        return Problem(401, told, headers=[(b"www-authenticate", b'Bearer realm="rankloop"')])
+
+    def _open_envelope(self, body: bytes, address: str) -> tuple[Key, bytes]:
+        try:
+            envelope = _read_envelope(body)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            raise self._no_key("send the header `Authorization: Bearer KEY`", address) from None
+        key = self.service.keys.find(envelope.key)
+        if key is None:
+            raise self._no_key("this key is not known here, has expired or was revoked", address)
+        if not key.origins:
+            raise Problem(403, "only a browser's key may stand in the body: send others as `Authorization: Bearer KEY`")
+        return key, bytes(envelope.events)
+
+    async def _body(self, receive: Receive, length: bytes | None) -> bytes:
+        most = self.service.limits.body
+        if length is not None and len(length) < 20 and length.isdigit() and int(length) > most:
+            raise self._too_large()
+        message = await receive()
+        body: bytes = message.get("body", b"")
+        if not message.get("more_body"):
+            if len(body) > most:
+                raise self._too_large()
+            return body
+        parts, size = [body], len(body)
+        try:
+            async with asyncio.timeout(SECONDS_FOR_A_BODY):
+                while message.get("more_body"):
+                    message = await receive()
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if size > most:
+                        raise self._too_large()
+        except TimeoutError:
+            raise Problem(408, "the body did not come in time: send it again") from None
+        return b"".join(parts)
+
+    def _too_large(self) -> Problem:
+        return Problem(
+            413,
+            f"a request has at most {self.service.limits.body:,} bytes: send events or items in parts",
+            headers=[(b"connection", b"close")],
+        )
+
+    def _no_route(self, scope: Scope, methods: dict[str, Route], origin: bytes | None) -> Reply:
+        if not methods:
+            raise Problem(404, "there is no such path: GET /openapi.json lists them")
+        if scope["method"] == "OPTIONS" and origin is not None and any(route.browser for route in methods.values()):
+            allowed = self._cors(origin)
+            return Reply(204, b"", headers=[*allowed, *PREFLIGHT] if allowed else [])
+        allow = ", ".join(sorted(methods))
+        raise Problem(405, f"this path takes {allow}", headers=[(b"allow", allow.encode())])
+
+    def _cors(self, origin: bytes) -> list[tuple[bytes, bytes]]:
+        """What lets a web page read the answer, if some browser key is for its origin."""
+        if not self.service.ready or origin.decode("latin-1").lower() not in self.service.keys.origins:
+            return []
+        return [(b"access-control-allow-origin", origin), (b"vary", b"origin")]
+
+    def problem(self, problem: Problem, id_: bytes) -> Reply:
+        """The answer that tells of a problem."""
+        body = encode(problem.to_json(id_.decode()))
+        return Reply(problem.status, body, MEDIA_TYPE, problem.headers)

@@ -1,0 +1,243 @@
+"""The hot path: lists and single events are answered as soon as they have been read, without a task for each.
+
+uvicorn makes a task, an event and several objects for each request, which costs as much as all the rest. So requests
+to `rank` and `events` whose answer is in memory are answered by the protocol itself. Everything else (new keys,
+batches, web pages, errors about keys, requests that wait behind others) goes through the application.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from rankloop.live import StoreError
+from rankloop.live.events import FIELDS
+from rankloop.service.handlers import hear, ranked, read_event, read_rank
+from rankloop.service.messages import encode
+from rankloop.service.problems import Problem, senseless
+
+if TYPE_CHECKING:
+    from rankloop.service.app import App
+
+LARGEST = 65_536
+"""Bytes of a body that is answered here."""
+RANK_END = b"/rank"
+
+
+class _Nobody:
+    """Nobody waits for this."""
+
+    @staticmethod
+    def set() -> None:
+        """Do nothing."""
+
+
+class _Waiting:
+    """Stands where uvicorn expects the request that is being answered, while an event waits for the disk."""
+
+    __slots__ = ("disconnected", "keep_alive", "response_complete")
+    message_event = _Nobody
+
+    def __init__(self) -> None:
+        self.disconnected, self.keep_alive, self.response_complete = False, True, False
+
+
+class QuickProtocol(HttpToolsProtocol):
+    """uvicorn's protocol with a shorter way for lists and events."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self._quick: App = self.config.app  # type: ignore[assignment]
+        self._hot = ""
+        """What is asked for, where the request may be answered here: the route's name."""
+        self._loop_asked = ""
+        self._body = b""
+        self._waiting = _Waiting()
+        self._reply = b""
+        self._fate = ""
+        self._begun = self._idle_since = 0.0
+        self._id = b""
+
+    # -- reading a request ---------------------------------------------------------------------------------------
+
+    def on_headers_complete(self) -> None:
+        """Decide which way a request goes."""
+        if self.parser.get_method() == b"POST" and not self.expect_100_continue and not self.flow.write_paused:
+            url = self.url
+            if (self.cycle is None or self.cycle.response_complete) and self.parser.should_keep_alive():
+                if url == b"/v1/events":
+                    self._hot = "events"
+                elif url.endswith(RANK_END) and (found := self._quick.hot_loop(url)):
+                    self._hot, self._loop_asked = "rank", found
+        if self._hot:
+            self._body = b""
+        else:
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of the body."""
+        if not self._hot:
+            super().on_body(body)
+            return
+        self._body += body
+        if len(self._body) > LARGEST:
+            self._hand_over()
+
+    def on_message_complete(self) -> None:
+        """Answer at once, or go the other way."""
+        if self._hot and not self._answer():
+            self._hand_over()
+        elif self._hot:
+            self._hot = ""
+            return
+        super().on_message_complete()
+
+    def _hand_over(self) -> None:
+        """Let the application answer, as if nothing had happened."""
+        self._hot = ""
+        super().on_headers_complete()
+        if self._body:
+            super().on_body(self._body)
+
+    # -- answering -----------------------------------------------------------------------------------------------
+
+    def _answer(self) -> bool:
+        """Answer a request, or begin to wait for the disk; False if it must go the other way."""
+        quick, service = self._quick, self._quick.service
+        if not service.ready or service.limits.rate or service.committer.waiting >= service.limits.requests:
+            return False
+        self._begun = time.perf_counter()
+        authorization = id_ = None
+        for name, value in self.headers:
+            if name == b"authorization":
+                authorization = value
+            elif name == b"origin" or name == b"content-encoding":
+                return False
+            elif name == b"x-request-id":
+                id_ = quick.checked_id(value)
+        if authorization is None or authorization[:7].lower() != b"bearer ":
+            return False
+        key = service.keys.find(authorization[7:].decode("latin-1").strip())
+        if key is None or key.origins or not key.allows(self._hot):  # type: ignore[arg-type]
+            return False
+        self._id = id_ or quick.new_id()
+        if self._hot == "events":
+            return self._take(key.loops or None)
+        return key.sees(self._loop_asked) and self._rank()
+
+    def _rank(self) -> bool:
+        service, loop = self._quick.service, self._loop_asked
+        try:
+            asked = read_rank(self._body)
+            shown = service.prompt.rank(
+                loop, asked.key, asked.items, user=asked.user, pinned=asked.pinned, deferred=asked.deferred
+            )
+        except (Problem, ValueError):  # which is told better there
+            return False
+        if shown is None:
+            return False
+        if shown.arm == "fallback":
+            service.metrics.fallbacks[loop] += 1
+        self.transport.write(self._whole(200, encode(ranked(shown))))
+        service.metrics.observe("rank", 200, time.perf_counter() - self._begun)
+        self.on_response_complete()
+        return True
+
+    def _take(self, loops: tuple[str, ...] | None) -> bool:
+        service = self._quick.service
+        try:
+            given = read_event(self._body)
+        except Problem:
+            return False
+        heard = hear(service, given, loops)
+        if heard is None:
+            return False
+        self._fate = heard.fate
+        if heard.fate == "invalid":
+            self._reply = self._problem(senseless(ValueError(heard.reason), FIELDS))
+        else:
+            self._reply = self._whole(200, encode(heard))
+        self._waiting = _Waiting()  # requests that come meanwhile wait behind it, and take its place
+        self.cycle = self._waiting  # type: ignore[assignment]
+        service.requests += 1
+        service.committer.when_durable(self._durable)
+        return True
+
+    def _durable(self, error: Exception | None) -> None:
+        """The event has been written for good, or could not be."""
+        service, waiting = self._quick.service, self._waiting
+        service.requests -= 1
+        waiting.response_complete = True
+        status = 422 if self._fate == "invalid" else 200
+        if error is not None:
+            status = 503
+            told = f"{error}: send it again" if isinstance(error, StoreError) else "the event could not be written"
+            self._reply = self._problem(Problem(503, told, retry_after=1))
+        else:
+            service.metrics.fates[self._fate] += 1
+        service.metrics.observe("events", status, time.perf_counter() - self._begun)
+        if waiting.disconnected or self.transport.is_closing():
+            return
+        self.transport.write(self._reply)
+        if not waiting.keep_alive:
+            self.transport.close()
+        self.on_response_complete()
+
+    def _problem(self, problem: Problem) -> bytes:
+        reply = self._quick.problem(problem, self._id)
+        return self._whole(reply.status, reply.body, reply.media, reply.headers)
+
+    def _whole(self, status: int, body: bytes, media: bytes = b"application/json", more: Any = ()) -> bytes:
+        head = b"%bcontent-type: %b\r\ncontent-length: %d\r\nx-request-id: %b\r\n%b" % (
+            STATUS_LINE[status], media, len(body), self._id, self._quick.security,
+        )  # fmt: skip
+        for name, value in more:
+            head += name + b": " + value + b"\r\n"
+        return head + b"\r\n" + body
+
+    # -- keeping connections -------------------------------------------------------------------------------------
+
+    # uvicorn sets a timer after each answer and cancels it with the next request. Here each connection has one timer,
+    # which looks how long nothing has come.
+
+    def on_response_complete(self) -> None:
+        """Go on with the next request, if it is there already."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            cycle, app = self.pipeline.pop()
+            self._start_asgi_task(cycle, app)
+            return
+        self._idle_since = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self._set_timer(self.timeout_keep_alive)
+
+    def _set_timer(self, seconds: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
+
+    def _unset_keepalive_if_required(self) -> None:
+        """Leave the timer as it is: it looks for itself."""
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close the connection if nothing has come for long."""
+        self.timeout_keep_alive_task = None
+        if self.transport.is_closing():
+            return
+        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if self.cycle is not None and not self.cycle.response_complete:
+            left = self.timeout_keep_alive
+        if left > 0:
+            self._set_timer(left)
+        else:
+            self.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection has gone."""
+        super().connection_lost(exc)
+        if self.timeout_keep_alive_task is not None:
+            self.timeout_keep_alive_task.cancel()
+            self.timeout_keep_alive_task = None

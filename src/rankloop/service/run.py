@@ -1,0 +1,102 @@
+"""Running the service: a socket, a server, and an orderly end."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from rankloop.live.stores import Store, StoreError
+from rankloop.service.app import App
+from rankloop.service.logs import log_to
+from rankloop.service.quick import QuickProtocol
+from rankloop.service.service import Service, admin_key
+
+SECONDS_TO_DRAIN = 10
+"""How long requests that are being answered may take after SIGTERM."""
+SWITCH_INTERVAL = 0.0005
+"""Seconds after which the thread that commits gets its turn, under full load."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket to serve from; OSError says why there is none."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048, reuse_port=False)
+    except OSError as error:
+        told = f"cannot listen on {host} port {port} ({error.strerror or error}): choose another with --host or --port"
+        raise StoreError(told) from None
+
+
+def address_of(listening: socket.socket) -> str:
+    """The address of a service that listens here."""
+    host, port = listening.getsockname()[:2]
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{shown}:{port}"
+
+
+def server_of(app: App) -> uvicorn.Server:
+    """A server for the application: plain ASGI on uvicorn, with a shorter way for what is hot."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            loop="uvloop",
+            http=QuickProtocol,
+            ws="none",
+            lifespan="on",
+            proxy_headers=False,
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            date_header=False,
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=SECONDS_TO_DRAIN,
+            backlog=2048,
+        )
+    )
+
+
+def serve(
+    store: str | Path | Store,
+    *,
+    config: str | Path | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    when_ready: Callable[[Service, str], None] = lambda *_: None,
+    **options: Any,
+) -> None:
+    """Serve until SIGTERM or Ctrl-C; then finish what has begun, write everything and let go of the store.
+
+    Parameters
+    ----------
+    store
+        Path of an SQLite file or `postgresql://...`.
+    config
+        Path of a `rankloop.toml`.
+    host, port
+        Where to listen; port 0 takes any that is free.
+    when_ready
+        Called with the service and its address once it is ready.
+    options
+        What `Service` takes besides.
+    """
+    service = Service(store, config=config, admin=admin_key(), **options)
+    listening = listen(host, port)
+    app = App(service, on_failure=lambda: setattr(server, "should_exit", True))
+    server = server_of(app)
+    log_to()
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGINT):  # the server handles them, and then passes them on to these
+            signal.signal(number, lambda *_: None)
+    service.when_ready = lambda: when_ready(service, address_of(listening))
+    with listening:
+        server.run(sockets=[listening])
+    if service.failed is not None:
+        raise service.failed
