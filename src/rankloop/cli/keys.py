@@ -39,7 +39,8 @@ def _ring(store: str) -> Iterator[KeyRing]:
     """The keys of a store that no service holds."""
     with refusing(), extra("serve", "access keys need msgspec"):
         from rankloop.service.keys import KeyRing
-    from rankloop.live.stores import StoreError, open_store
+    from rankloop.live.opening import open_store
+    from rankloop.live.stores import StoreError
 
     with refusing():
         opened = open_store(store)
