@@ -107,7 +107,7 @@ async def events(service: Service, request: Request) -> Reply:
     for start in range(0, len(given), AT_ONCE):
         if start:
             await asyncio.sleep(0)
-        all_heard += [hear(service, each, loops) for each in given[start : start + AT_ONCE]]
+        all_heard += hear_some(service, given[start : start + AT_ONCE], loops)
     later = [number for number, heard in enumerate(all_heard) if heard is None]
     if later:
         waited = await service.call(lambda: hear_waiting(service, [given[number] for number in later], loops))
@@ -131,6 +131,18 @@ def hear(service: Service, given: Any, loops: Sequence[str] | None) -> Heard | N
     return None if fate is None else Heard(fate)
 
 
+def hear_some(service: Service, given: Sequence[Any], loops: Sequence[str] | None) -> list[Heard | None]:
+    """The same for some events of a batch."""
+    if any(type(each) is dict and each.get("type") == "finish" for each in given):  # in their order
+        return [hear(service, each, loops) for each in given]
+    return [None if fate is None else heard_as(fate) for fate in service.prompt.take_many(given, loops)]
+
+
+def heard_as(fate: str) -> Heard:
+    """What the live loop says of an event, as it is answered."""
+    return Heard("invalid", fate.removeprefix("invalid: ")) if fate.startswith("invalid: ") else Heard(fate)
+
+
 def hear_waiting(service: Service, given: Sequence[Mapping[str, Any]], loops: Sequence[str] | None) -> list[Heard]:
     """The same in a thread, which may wait."""
     return [hear_one(service, each, loops) for each in given]
@@ -142,8 +154,7 @@ def hear_one(service: Service, given: Mapping[str, Any], loops: Sequence[str] | 
     if loops is not None and (live.loop_of(impression) or "") not in loops:
         return Heard("unknown")
     if given.get("type") != "finish":
-        fate = live.events([given])[0]
-        return Heard("invalid", fate.removeprefix("invalid: ")) if fate.startswith("invalid") else Heard(fate)
+        return heard_as(live.events([given])[0])
     try:
         for word in given:
             if word not in ("impression", "type", "seen", "id", "at"):
