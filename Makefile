@@ -13,7 +13,7 @@ help:  ## list the targets
 
 $(VENV)/base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install $(PIP_FLAGS) --editable '.[parquet]'
+	$(BIN)/python -m pip install $(PIP_FLAGS) --editable '.[plots]'
 	@touch $@
 
 $(VENV)/dev: pyproject.toml $(VENV)/base
@@ -42,9 +42,11 @@ bench: $(VENV)/dev  ## speed, as ratios to the naive form in the same run
 	$(BIN)/python benchmarks/lists.py
 	$(BIN)/python benchmarks/features.py
 	$(BIN)/python benchmarks/click_models.py
+	$(BIN)/python benchmarks/parsers.py
 	$(BIN)/python benchmarks/interleaving.py
 	$(BIN)/python benchmarks/lock.py
 	$(BIN)/python benchmarks/live.py
+	$(BIN)/python benchmarks/live_sizes.py
 	$(BIN)/python benchmarks/runner.py
 	$(BIN)/python benchmarks/cold_start.py
 

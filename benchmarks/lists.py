@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import numpy as np
 
 import rankloop as rl
-from rankloop.environments.queries import built_in
+from rankloop.environments.synthetic_queries import built_in
 
 NAIVE = {
     "BubbleRank": "bubble_rank",

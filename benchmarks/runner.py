@@ -20,7 +20,7 @@ import numpy as np
 
 import rankloop as rl
 from rankloop.experiments import Amount, Experiment, Panel, Player, Source, run_experiment
-from rankloop.simulation.problems import Problem
+from rankloop.simulation.jobs import simulations
 
 ATTRACTION = np.linspace(0.9, 0.1, 10)
 POLICIES = {
@@ -38,9 +38,9 @@ def cpu(function):
 
 def overhead(policy, environment, unit_seconds, seconds):
     """The runner's share, its time over that of a plain loop, and the time of a unit."""
-    problem = Problem(policy, environment)
-    problem.warm_up()
-    probe = problem.play(0, 0, np.array([20_000]), 20_000, lambda _steps: None).seconds / 20_000
+    [simulation] = simulations(policy, environment, None, None)
+    simulation.warm_up()
+    probe = simulation.run(0, 0, np.array([20_000]), 20_000, lambda _steps: None).seconds / 20_000
     horizon = max(64, round(unit_seconds / probe))
     runs = max(4, round(seconds / unit_seconds))
     steps = np.unique(np.geomspace(1, horizon, 60).round().astype(np.int64))
@@ -49,7 +49,7 @@ def overhead(policy, environment, unit_seconds, seconds):
 
     def plain():
         for unit in range(runs):
-            problem.play(unit, 0, steps, horizon, lambda _steps: None)
+            simulation.run(unit, 0, steps, horizon, lambda _steps: None)
 
     def with_runner():
         with tempfile.TemporaryDirectory() as folder:

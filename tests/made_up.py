@@ -17,8 +17,8 @@ from rankloop.experiments.catalogue import find
 from rankloop.experiments.claims_chapter3 import _UNSAFE
 from rankloop.experiments.data import Data
 from rankloop.experiments.declare import Amount, Experiment, Outcome, Panel
+from rankloop.runs import Run
 from rankloop.simulation import Result
-from rankloop.simulation.result import Run
 
 World = Callable[[Panel, str, np.ndarray], dict[str, Any]]
 """What a player gets in a panel at some shares of the horizon: records, and `seconds` and `failures` (their share)."""

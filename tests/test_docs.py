@@ -8,6 +8,8 @@ A page is read from the top, in one namespace and one folder. How a block is mar
     ```console                   lines after `$ ` are run, and must print what follows them
     <!-- run with: OPTIONS -->   the commands of the next block are run, with these options added
     anything else                each line that begins with `rankloop` must be a command with options that exist
+
+Notebooks are run cell by cell, and must print what they show.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import contextlib
 import doctest
 import importlib.util
 import io
+import json
 import re
 import shlex
 import sys
@@ -125,6 +128,25 @@ def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         for name in set(sys.modules) - modules:
             if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
                 del sys.modules[name]
+
+
+@pytest.mark.parametrize("notebook", sorted((ROOT / "docs").glob("*.ipynb")), ids=lambda notebook: notebook.stem)
+def test_notebooks_print_what_they_show(notebook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {"__name__": "notebook"}
+    cells = json.loads(notebook.read_text())["cells"]
+    for number, cell in enumerate(cells):
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            for target in re.findall(r"\]\(([^)\s]+)\)", text):
+                assert (notebook.parent / target).exists(), f"cell {number}: {target}"
+            continue
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(compile(text, f"{notebook.name}, cell {number}", "exec", dont_inherit=True), namespace)
+        shown = "".join(line for each in cell["outputs"] if each["output_type"] == "stream" for line in each["text"])
+        assert output.getvalue() == shown, f"{notebook.name}, cell {number}: not what is printed"
+    assert sum(cell["cell_type"] == "code" for cell in cells) > 2
 
 
 def run_python(block: Block, namespace: dict[str, Any], page: Path) -> str:

@@ -12,10 +12,10 @@ import rankloop
 NAMES = """
 C2UCB DTS REX3 RMED1 RUCB AsyncLive BatchRank BubbleRank CascadeDUCB CascadeHybrid CascadeHybridTS CascadeKLUCB
 CascadeLSB CascadeLSBFull CascadeLinTS CascadeLinUCB CascadeLinUCBFull CascadeModel CascadeSWUCB CascadeUCB1
-ClickEnvironment ClickPolicy ClickProblem DependentClickModel DriftingCascade DriftingDependentClickModel
+ClickEnvironment ClickPolicy ClickProblem DependentClickModel Difference DriftingCascade DriftingDependentClickModel
 DriftingPositionBasedModel Duel DuelingPolicy FeaturePolicy FixedRanking HybridCascade HybridClippingWarning
 HybridProblem LSBGreedy Live MergeDTS MergeRUCB PositionBasedModel PreferenceMatrix RankedEXP3 Ranking RecurRank
-Result Segments SelfSparring Sparring TopRank click_problems hybrid_problems load plot simulate train
+Result Segments SelfSparring Sparring TopRank click_problems difference hybrid_problems load plot simulate train
 """
 
 
@@ -33,6 +33,37 @@ def test_environments_and_simulations_need_no_plots() -> None:
     loaded = loaded_after("import rankloop\nrankloop.simulate, rankloop.MergeDTS, rankloop.PreferenceMatrix")
     assert "numba" in loaded
     assert "matplotlib" not in loaded
+
+
+WITHOUT_MATPLOTLIB = """
+import sys
+sys.modules["matplotlib"] = None
+import importlib, pkgutil
+import rankloop as rl
+for module in pkgutil.walk_packages(rl.__path__, "rankloop."):
+    if module.name not in ("rankloop.__main__", "rankloop.simulation.plots", "rankloop.simulation.panels"):
+        importlib.import_module(module.name)
+from rankloop.policies import Policy
+made = [policy(**example) for policy in Policy.known.values() for example in policy.examples]
+result = rl.simulate(rl.FixedRanking([1, 0]), rl.CascadeModel([0.2, 0.1]), horizon=10)
+print(len({type(policy) for policy in made}), result.regret.shape)
+from typer.testing import CliRunner
+from rankloop.cli.app import app
+for command in (["experiments"], ["policies"], ["bounds", "duel", "cycle"]):
+    assert CliRunner().invoke(app, command).exit_code == 0, command
+try:
+    result.plot()
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_policies_and_simulations_work_without_matplotlib() -> None:
+    told = processes.run([sys.executable, "-c", WITHOUT_MATPLOTLIB]).stdout.splitlines()
+    n_policies, _, shape = told[0].partition(" ")
+    assert int(n_policies) > 20
+    assert shape.startswith("(1, ")
+    assert told[1:] == ["plots need matplotlib: pip install 'rankloop[plots]'"]
 
 
 def test_the_command_line_loads_the_compiler_only_to_run() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -104,12 +103,3 @@ def check_flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False, not {value!r}")
     return bool(value)
-
-
-def check_file(path: str | Path) -> Path:
-    """The path of a file that exists."""
-    if Path(path).is_dir():
-        raise ValueError(f"{path} is a folder: give a file")
-    if not Path(path).exists():
-        raise ValueError(f"there is no file {path}")
-    return Path(path)

@@ -65,7 +65,7 @@ def read_archive(path: str | Path, kind: str | None = None) -> tuple[dict[str, A
         header = json.loads(arrays.pop("header").tobytes())
         found, version = header["rankloop"], header["format"]
     except FileNotFoundError:
-        raise ValueError(f"no file {path}") from None
+        raise ValueError(f"there is no file {path}") from None
     except (
         zipfile.BadZipFile,
         zlib.error,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -17,14 +18,15 @@ import rankloop as rl
 from rankloop.cli import demo as demo_module
 from rankloop.cli.arguments import click_policies, default_policies, dueling_policies, make_policies
 from rankloop.cli.errors import Refused
-from rankloop.cli.folder import file_name
+from rankloop.cli.own_problem import file_name
 from rankloop.experiments.catalogue import EXPERIMENTS
+from rankloop.simulation.result import Run
 
 MATRIX = "0.5,0.9,0.8\n0.1,0.5,0.7\n0.2,0.3,0.5\n"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def table(folder: Path) -> list[dict[str, str]]:
@@ -44,17 +46,21 @@ def test_duel_writes_results_table_and_plot(matrix: Path, tmp_path: Path) -> Non
     result = rankloop("duel", matrix, "--policies", chosen, "--horizon", "1e3", "--runs", "3", "--out", out)
     assert result.exit_code == 0, result.output
     long_name = "MergeDTS-alpha=1.01-batch_size=4-c=None-epsilon=0.01.npz"
-    assert set(contents(out)) == {"MergeDTS.npz", "MergeRUCB.npz", long_name, "regret.png", "results.csv"}
-    assert contents(out)["regret.png"].startswith(b"\x89PNG")
+    report = {"index.html", "report.md", "pictures/duel-regret.png", "results.parquet"}
+    files = {name for name in contents(out) if not name.startswith("runs/")}
+    assert files == {"MergeDTS.npz", "MergeRUCB.npz", long_name, "results.csv", "setting.json", *report}
+    assert contents(out)["pictures/duel-regret.png"].startswith(b"\x89PNG")
     rows = table(out)
     assert len(rows) == 3
     assert all(int(row["runs"]) == 3 for row in rows)
-    assert "three: 3 rankers, 1,000 duels a run" in result.stdout
-    assert str(out / "regret.png") in result.stdout
+    assert "three: 3 rankers, 1,000 duels per run" in result.stdout
+    assert str(out / "pictures" / "duel-regret.png") in result.stdout
+    assert "Best ranker: ranker 0, which beats every other." in result.stdout
+    assert "MergeRUCB believes in ranker 0 at the end of 3 of 3 runs." in result.stdout
     saved = rl.Result.load(out / "MergeDTS.npz")
     direct = rl.simulate(rl.MergeDTS(3), rl.PreferenceMatrix.read(matrix), horizon=1000, runs=3)
     assert np.array_equal(saved.regret, direct.regret)
-    assert "[1/3] MergeDTS" in result.stderr
+    assert "[1/1] duel: done" in result.stderr
 
 
 @pytest.mark.parametrize(("name", "n_arms"), [("cycle", 20), ("cycle2", 20), ("features:7", 7), ("features", 136)])
@@ -104,24 +110,63 @@ def test_another_setting_is_refused_and_nothing_touched(matrix: Path, tmp_path: 
     before = contents(out)
     assert "horizon was 500 and is now 600" in refused(*arguments(horizon="600"))
     assert "seed was 1 and is now 2" in refused(*arguments(seed="2"))
-    assert "matrix was three and is now another, cycle" in refused(*arguments("cycle"))
+    assert "problem was three and is now another, cycle" in refused(*arguments("cycle"))
     assert "checkpoints" in refused(*arguments(checkpoints="5"))
     assert "horizon" in refused(*arguments(horizon="600", policies="MergeRUCB"))
     assert contents(out) == before
 
 
-def test_damaged_results_are_refused_and_nothing_touched(matrix: Path, tmp_path: Path) -> None:
+def test_damaged_runs_are_told_of_and_done_again(matrix: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     command = ("duel", matrix, "--policies", "MergeDTS", "--horizon", "500", "--runs", "2", "--out", out)
     assert rankloop(*command).exit_code == 0
-    path = out / "MergeDTS.npz"
-    path.write_bytes(path.read_bytes()[:700])
+    before = rl.Result.load(out / "MergeDTS.npz")
+    [path] = out.glob("runs/*.npz")
+    path.write_bytes(path.read_bytes()[:-20])
+    again = rankloop(*command)
+    assert again.exit_code == 0
+    assert "damaged" in again.stderr
+    assert np.array_equal(rl.Result.load(out / "MergeDTS.npz").regret, before.regret)
+
+
+def test_results_of_earlier_versions_are_refused_and_not_touched(matrix: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "MergeDTS.npz").write_bytes(b"old")  # what an interrupted command of an earlier version left
     before = contents(out)
-    assert "MergeDTS.npz is damaged" in refused(*command)
-    rl.MergeDTS(3).save(path)
-    assert "holds a policy, not a result" in refused(*command)
-    path.write_bytes(before["MergeDTS.npz"])
+    command = ("duel", matrix, "--policies", "MergeDTS", "--horizon", "50", "--runs", "1", "--out", out)
+    assert "results of an earlier version of rankloop" in refused(*command)
     assert contents(out) == before
+
+
+def test_another_setting_gets_a_default_folder_of_its_own(
+    matrix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for horizon in (50, 60, 50):
+        done = rankloop("duel", matrix, "--policies", "MergeRUCB", "--horizon", horizon, "--runs", "1")
+        assert done.exit_code == 0, done.output
+    folders = sorted(path.name for path in tmp_path.iterdir() if path.is_dir())
+    assert folders == ["rankloop-results", "rankloop-results-2"]
+    assert rl.Result.load(tmp_path / folders[1] / "MergeRUCB.npz").setting["horizon"] == 60
+
+
+@pytest.mark.parametrize(
+    "header", ["bm25,title match,pagerank\n", ",bm25,title match,pagerank\n", '"bm25","title match","pagerank"\n']
+)
+def test_rankers_may_have_names(header: str, tmp_path: Path) -> None:
+    path = tmp_path / "named.csv"
+    rows = MATRIX.splitlines(keepends=True)
+    names = ("bm25", "title match", "pagerank")
+    path.write_text(header + "".join(f"{name},{row}" for name, row in zip(names, rows, strict=True)))
+    result = rankloop("duel", path, "--policies", "MergeRUCB", "--horizon", 500, "--runs", 2, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "Best ranker: bm25, which beats every other." in result.stdout
+    matrix = rl.PreferenceMatrix.read(path)
+    assert matrix.names == names
+    for suffix in ("csv", "npz"):
+        matrix.save(tmp_path / f"again.{suffix}")
+        assert rl.PreferenceMatrix.read(tmp_path / f"again.{suffix}").names == names
 
 
 def test_files_of_others_in_the_folder_are_left_alone(matrix: Path, tmp_path: Path) -> None:
@@ -144,7 +189,8 @@ def test_files_of_others_in_the_folder_are_left_alone(matrix: Path, tmp_path: Pa
         ("0.5,nan\n0.4,0.5\n", "p[0, 1] = nan"),
         ("0.5,1.5\n-0.5,0.5\n", "p[0, 1] = 1.5"),
         ("0.5\n", "at least 2 arms, not 1"),
-        ("a,b\nc,d\n", "'a' is not a number"),
+        ("a,b\nc,d\n", "'d' is not a number"),
+        ("a,b,c,d\n0.5,0.6\n0.4,0.5\n", "there must be 2 names, one for each arm, not 4"),
     ],
 )
 def test_bad_matrices(content: str, complaint: str, tmp_path: Path) -> None:
@@ -171,7 +217,7 @@ def test_bad_matrices(content: str, complaint: str, tmp_path: Path) -> None:
         (["duel", "cycle", "--horizon", "1.5"], "--horizon must be a whole number of at least 1, not 1.5"),
         (["duel", "cycle", "--horizon", "lots"], "--horizon must be a whole number such as 1000 or 1e6, not 'lots'"),
         (["duel", "cycle", "--horizon", "nan"], "not 'nan'"),
-        (["duel", "cycle", "--horizon", "1e40"], "horizon must be at most"),
+        (["duel", "cycle", "--horizon", "1e40"], "horizon must be less than 2^63"),
         (["duel", "cycle", "--runs", "0"], "--runs must be"),
         (["duel", "cycle", "--workers", "0"], "--workers must be"),
         (["duel", "cycle", "--seed", "-1"], "--seed must be"),
@@ -192,6 +238,7 @@ def test_bad_matrices(content: str, complaint: str, tmp_path: Path) -> None:
         (["duel", "cycle", "--policies", "MergeDTS(alpha=1,alpha=2)"], "alpha is given twice"),
         (["duel", "cycle", "--policies", "__import__('os')"], "parameters need their names"),
         (["duell", "cycle"], "no command 'duell': did you mean duel?"),
+        (["clicks", "fitt"], "no command 'fitt': did you mean fit?"),
         (["zzz"], "no command 'zzz': there are advise, bounds, clicks, demo, diversify, drift, duel"),
         (["demo", "--horizon", "0"], "--horizon must be"),
         (["demo", "--runs", "x"], "--runs must be"),
@@ -266,30 +313,58 @@ def test_help_and_version() -> None:
     assert nothing.stderr == ""
 
 
-def test_demo_ends_in_a_page(tmp_path: Path) -> None:
+def test_demo_ends_in_a_page_and_data(tmp_path: Path) -> None:
     out = tmp_path / "demo"
-    result = rankloop("demo", "--out", out, "--horizon", "300", "--runs", "2", "--no-claims")
+    result = rankloop("demo", "--out", out, "--horizon", "300", "--runs", "2")
     assert result.exit_code == 0, result.output
     page = (out / "index.html").read_text()
-    for part in (part for make in demo_module.PARTS for part in make(300, 2)):
+    parts = [part for make in demo_module.PARTS for part in make(300, 2)]
+    for part in parts:
         assert part.title in page
         assert part.title in result.stdout
-    for part in demo_module.live_evaluation(300, 2):
-        assert [type(policy).__name__ for policy in part.policies] == default_policies()
+        assert "What this can show:" in part.text
     assert page.count("<svg") == 2 + 3 + 1 + 2
-    assert "clicks a list" in page
+    assert "clicks per list" in page
     assert "unsafe of first 100" in page
-    assert "in epoch 9" in page
+    assert "regret after the first change" in page
+    assert "undecided" not in page.partition("<body>")[2] + result.stdout
     assert (out / "index.html").as_uri() in result.stdout
-    assert [path.name for path in out.iterdir()] == ["index.html"]
+    assert sorted(path.name for path in out.iterdir()) == ["index.html", "results.csv"]
+    assert 'href="results.csv"' in page
+    rows = list(csv.DictReader((out / "results.csv").read_text().splitlines()))
+    assert {row["experiment"] for row in rows} == {part.title for part in parts}
+    assert {row["policy"] for row in rows} == {
+        type(policy(part.environment[0]) if callable(policy) else policy).__name__
+        for part in parts
+        for policy in part.policies
+    }
+    assert max(int(row["step"]) for row in rows) == 300
+
+
+def made_up_result(policy: str, regret: list[float]) -> rl.Result:
+    """A result with one run of each regret."""
+    runs = {k: Run({"regret": np.array([value])}, 0, False, 0.1) for k, value in enumerate(regret)}
+    return rl.Result({"policy": policy, "winners": [0]}, np.array([100]), runs)
+
+
+def test_demo_compares_by_intervals_and_says_what_would_decide() -> None:
+    few, many = made_up_result("A", [9.0, 10.0, 11.0]), made_up_result("B", [90.0, 100.0, 110.0])
+    assert demo_module._compared(few, many) == "A has 0.1 times the regret of B (99% interval: 0.0686 to 0.146)."
+    near = demo_module._compared(few, made_up_result("C", [9.0, 10.5, 12.0]))
+    assert near.startswith("A has 0.952 times the regret of C (99% interval: 0.")
+    assert re.search(r"To tell which of the two has less needs about [\d,]+ times as many runs\.$", near)
+    assert "needs more runs" in demo_module._compared(made_up_result("A", [1.0]), made_up_result("B", [2.0]))
+    assert "no ratio" in demo_module._compared(made_up_result("A", [0.0, 0.0]), many)
 
 
 def test_demo_goes_on_to_the_claims_of_the_thesis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(demo_module, "PARTS", ())
     monkeypatch.setattr("rankloop.cli.reproduce.reproduce", lambda names, **given: asked.append((names, given)))
-    assert rankloop("demo", "--out", tmp_path, "--seed", "3").exit_code == 0
-    assert asked == [(list(demo_module.IN_THE_REPORT), {"out": tmp_path / "reproduction", "seed": "3"})]
+    assert rankloop("demo", "--out", tmp_path, "--seed", "3", "--claims").exit_code == 0
+    given = {"out": tmp_path / "reproduction", "seed": "3", "beside": "../index.html"}
+    assert asked == [(list(demo_module.IN_THE_REPORT), given)]
+    assert 'href="reproduction/index.html"' in (tmp_path / "index.html").read_text()
     known = {experiment.name: experiment.chapter for experiment in EXPERIMENTS}
     assert [known[name] for name in demo_module.IN_THE_REPORT] == [2, 3, 4, 5]
 
@@ -298,6 +373,11 @@ def test_the_module_is_the_command_too() -> None:
     done = processes.run([sys.executable, "-m", "rankloop", "duell"], check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "rankloop: no command 'duell': did you mean duel?\n"
+
+
+def test_the_shell_completes_commands() -> None:
+    asked = processes.environment(_RANKLOOP_COMPLETE="complete_bash", COMP_WORDS="rankloop du", COMP_CWORD="1")
+    assert processes.run([sys.executable, "-m", "rankloop"], env=asked).stdout.split() == ["duel"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT")
@@ -319,20 +399,21 @@ def test_ctrl_c_keeps_runs_and_the_same_command_goes_on(tmp_path: Path) -> None:
     ]
     command += ["--workers", "1", "--runs"]
     with processes.started([*command, "9999"]) as process:
-        while not (out / "MergeDTS.npz").exists():
+        while not list(out.glob("runs/*.npz")):
             assert process.poll() is None, process.communicate()
             time.sleep(0.05)
         stdout, stderr = processes.interrupt(process)
     assert process.returncode == 130, stderr
     assert "Traceback" not in stderr
     assert "(interrupted)" in stdout
-    assert "the same command goes on from there" in stdout
-    kept = rl.Result.load(out / "MergeDTS.npz")
+    assert "The same command goes on." in stdout
+    [path] = out.glob("Merge*.npz")
+    kept = rl.Result.load(path)
     n_kept = len(kept.finished)
     assert 1 <= n_kept < 9999
     done = processes.run([*command, str(n_kept + 1)])
     assert "Table:" in done.stdout
-    after = rl.Result.load(out / "MergeDTS.npz")
+    after = rl.Result.load(path)
     assert len(after.finished) == n_kept + 1
     assert np.array_equal(after.seconds[:n_kept], kept.seconds)
     assert not after.interrupted

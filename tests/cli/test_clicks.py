@@ -33,7 +33,7 @@ def test_models_are_fitted_and_judged(tmp_path) -> None:
 
 def test_written_logs_are_fitted_alike(tmp_path) -> None:
     for name in ("log.tsv", "log.csv"):
-        assert run("generate", tmp_path / name, "--sessions", 500, "--queries", 9).exit_code == 0
+        assert run("generate", tmp_path / name, "--sessions", "5e2", "--queries", 9).exit_code == 0
         result = run("fit", tmp_path / name, "--queries", 3, "--exact", "--out", tmp_path / f"{name}.json")
         assert result.exit_code == 0, result.output
     assert (tmp_path / "log.tsv.json").read_text() == (tmp_path / "log.csv.json").read_text()
@@ -55,9 +55,13 @@ def test_what_is_skipped_is_said(tmp_path) -> None:
         (["fit", "synthetic", "--model", "XYZ"], "there is no click model 'XYZ'"),
         (["fit", "synthetic", "--smoothing", "-1"], "smoothing must be"),
         (["fit", "synthetic", "--out", "{}/none/models.json"], "there is no directory"),
-        (["fit", "synthetic", "--queries", "0"], "n must be at least 1"),
-        (["fit", "synthetic", "--queries", "9", "--among", "3"], "at most `among`"),
+        (["fit", "synthetic", "--queries", "0"], "--queries must be a whole number of at least 1, not 0"),
+        (["fit", "synthetic", "--queries", "9", "--among", "3"], "--among must be at least --queries, 9, not 3"),
         (["fit", "synthetic", "--among", "3"], "give both"),
+        (["fit", "synthetic", "--seed", "soon"], "--seed must be a whole number such as 1000 or 1e6, not 'soon'"),
+        (["fit", "synthetic", "--model", "DMC"], "did you mean DCM?"),
+        (["generate", "{}/log.tsv", "--sessions", "1.5"], "--sessions must be a whole number of at least 1, not 1.5"),
+        (["generate", "{}/log.tsv", "--model", "XYZ"], "--model must be CM, DCM or PBM, not 'XYZ'"),
         (["evaluate", "{}/broken.tsv", "synthetic"], "is not JSON"),
         (["evaluate", "{}/none.json", "synthetic"], "no file"),
     ],

@@ -57,7 +57,7 @@ def test_diversify_compares_explains_and_goes_on(ratings: Path, tmp_path: Path) 
     assert text.count("Film ") == 8
     assert "Comedy" in text
     assert text.strip() in result.stdout
-    for picture in ("regret.png", "coverage.png"):
+    for picture in ("pictures/diversify-regret.png", "coverage.png"):
         assert (out / picture).read_bytes().startswith(b"\x89PNG")
     again = rankloop(*command, "--runs", 2)
     assert again.exit_code == 0, again.output

@@ -14,10 +14,9 @@ import pytest
 from command_line import rankloop, refused
 
 import rankloop as rl
-from rankloop.cli import watching
 from rankloop.cli.reproduce import _with_runs
 from rankloop.experiments import Amount, Claim, Experiment, Finding, Outcome, Panel, Player, Source, catalogue, claims
-from rankloop.experiments.watch import Status
+from rankloop.runs import Bar, Status, display
 
 pytest.importorskip("pyarrow")
 
@@ -170,14 +169,15 @@ def test_a_test_that_breaks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_terminal_gets_a_bar_with_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    with watching.Watching() as watch:
-        watch.show(Status("cycles", 1, 2, "running", 3, 10, 75.0, 1))
-        [task] = watch._bars.tasks
-        assert (task.completed, task.total) == (3, 10)
+    with display() as bar:
+        assert isinstance(bar, Bar)
+        bar.show(Status("cycles", 1, 2, "running", 3, 10, 75.0, 1, begun=0.5))
+        [task] = bar._bars.tasks
+        assert (task.completed, task.total) == (3.5, 10)
         assert "1/2" in task.description
-        assert "1 min 15 s left" in task.fields["note"]
+        assert "3 of 10 runs, 1 min 15 s left" in task.fields["note"]
         assert "1 failed" in task.fields["note"]
-        watch.note("Something [odd].")
+        bar.note("Something [odd].")
 
 
 SLOW = """
@@ -206,7 +206,7 @@ def test_ctrl_c_keeps_what_is_finished_and_reports_it(tmp_path: Path) -> None:
     out = tmp_path / "out"
     program = SLOW.format(path=[os.path.dirname(__file__), *sys.path], out=str(out))
     with processes.started([sys.executable, "-c", program]) as process:
-        while len(list(out.glob("runs/*.parquet"))) < 2:
+        while len(list(out.glob("runs/*.npz"))) < 2:
             assert process.poll() is None, process.communicate()
             time.sleep(0.1)
         stdout, stderr = processes.interrupt(process)

@@ -12,7 +12,7 @@ from command_line import rankloop, refused
 
 import rankloop as rl
 from rankloop.cli.arguments import click_policies, make_click_policies
-from rankloop.environments.queries import built_in, drifting
+from rankloop.environments.synthetic_queries import built_in, drifting
 from rankloop.policies import Policy
 
 POSITIONS = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.1]
@@ -46,10 +46,13 @@ def test_rerank_writes_table_and_plots_and_goes_on(models: Path, tmp_path: Path)
     command = ("rerank", models, "--policies", "BubbleRank,FixedRanking", "--horizon", "2e3", "--out", out)
     result = rankloop(*command, "--runs", 2)
     assert result.exit_code == 0, result.output
-    files = {"BubbleRank.npz", "FixedRanking.npz", "regret.png", "violations.png", "ndcg.png", "results.csv"}
-    assert {path.name for path in out.iterdir()} == files
-    assert all((out / name).read_bytes().startswith(b"\x89PNG") for name in files if name.endswith("png"))
-    assert "2 queries of models.json, DCM: 10 of 10 items shown, 2,000 lists a run, the top 5 counted" in result.stdout
+    files = {"BubbleRank.npz", "FixedRanking.npz", "index.html", "report.md", "results.csv", "results.parquet"}
+    assert {path.name for path in out.iterdir()} == {*files, "pictures", "runs", "setting.json"}
+    pictures = {path.name: path.read_bytes() for path in (out / "pictures").iterdir()}
+    assert set(pictures) == {"rerank-regret.png", "rerank-violations.png", "rerank-ndcg.png"}
+    assert all(picture.startswith(b"\x89PNG") for picture in pictures.values())
+    title = "2 queries of models.json, DCM: 10 of 10 items shown, 2,000 lists per run, the top 5 counted"
+    assert title in result.stdout
     rows = table(out)
     assert {float(row["violations"]) for row in rows.values()} == {0.0}
     assert {float(row["early_violations"]) for row in rows.values()} == {0.0}
@@ -77,7 +80,7 @@ def test_rerank_has_built_in_queries(tmp_path: Path) -> None:
         "--click-model", "pbm", "--out", out,
     )  # fmt: skip
     assert result.exit_code == 0, result.output
-    assert "3 built-in queries, PBM: 4 of 10 items shown, 50 lists a run, the top 4 counted" in result.stdout
+    assert "3 built-in queries, PBM: 4 of 10 items shown, 50 lists per run, the top 4 counted" in result.stdout
     assert table(out)["FixedRanking(n_positions=4)"]["early_violations"] == "", "the horizon is under 100"
 
 
@@ -99,14 +102,14 @@ def test_drift_draws_epochs_and_tells_their_regret(models: Path, tmp_path: Path)
     command = ("drift", models, "--policies", "FixedRanking", "--horizon", "995", "--runs", 1, "--out", out)
     result = rankloop(*command)
     assert result.exit_code == 0, result.output
-    assert "2 queries of models.json, CM, drifting: 3 of 10 items shown, 995 lists a run" in result.stdout
+    assert "2 queries of models.json, CM, drifting: 3 of 10 items shown, 995 lists per run" in result.stdout
     assert "in epoch 9" in result.stdout
     [row] = table(out).values()
     assert float(row["first_epoch_regret"]) == pytest.approx(float(row["late_epoch_regret"]))
     users = rl.CascadeModel([0.2] * 9 + [0.7]), rl.CascadeModel([0.2] * 9 + [0.5])
     expected = 100 * np.mean([each.regret([0, 1, 2]) for each in users])
     assert float(row["first_epoch_regret"]) == pytest.approx(expected)
-    assert (out / "regret.png").exists()
+    assert (out / "pictures" / "drift-regret.png").exists()
     assert "problem was 2 queries" in refused("rerank", *command[1:], "--top", 3)
 
 
@@ -127,6 +130,25 @@ def test_policies_are_told_the_horizon_or_what_replaces_it(monkeypatch: pytest.M
         repr(rl.BubbleRank(problem.initial, n_positions=10)),
     ]
     assert len(make_click_policies("all", problem, 3, 1000)) == len(click_policies())
+
+
+def test_lists_may_be_shorter_than_ten(tmp_path: Path) -> None:
+    """As docs/adding-your-own.md makes them, three items long; a query with fewer is left out."""
+    path, out = tmp_path / "my-models.json", tmp_path / "out"
+    long = [{"query": name, "PBM": {"attraction": [0.1, 0.2, 0.7], "examination": [1, 0.5, 0.2]}} for name in "ab"]
+    short = {"query": "c", "PBM": {"attraction": [0.1, 0.2], "examination": [1, 0.5]}}
+    path.write_text(json.dumps([*long, short]))
+    command = (path, "--click-model", "pbm", "--policies", "FixedRanking", "--horizon", "1,000", "--runs", 1)
+    result = rankloop("rerank", *command, "--out", out)
+    assert result.exit_code == 0, result.output
+    title = "2 queries of my-models.json, PBM: 3 of 3 items shown, 1,000 lists per run, the top 3 counted"
+    assert title in result.stdout
+    assert f"{path}: 1 query with fewer than 3 items left out" in result.stderr
+    path.write_text(json.dumps(long))
+    complaint = refused("rerank", *command, "--positions", 4, "--out", out)
+    assert complaint == ("--positions must be at most 3, the length of the longest list, not 4")
+    complaint = refused("drift", *command, "--out", out)
+    assert complaint == f"{path}: queries must have at least 6 items here, and the longest has 3"
 
 
 @pytest.mark.parametrize(
@@ -162,10 +184,13 @@ def test_bad_arguments(arguments: list[str], complaint: str, tmp_path: Path, mon
 
 def test_bad_files_of_models(models: Path, tmp_path: Path) -> None:
     out = ("--out", tmp_path / "out")
-    assert "has only 2 queries" in refused("rerank", models, "--queries", 3, *out)
+    complaint = refused("rerank", models, "--queries", 3, *out)
+    assert complaint == f"--queries must be at most 2, not 3: {models} has 2 queries of 10 items"
     (tmp_path / "bad.json").write_text("[{]")
-    assert "bad.json" in refused("rerank", tmp_path / "bad.json", *out)
+    complaint = refused("rerank", tmp_path / "bad.json", *out)
+    assert complaint.startswith(f"{tmp_path / 'bad.json'} is not JSON")
+    assert complaint.count("bad.json") == 1
     without = [{"query": "x", "CM": {"attraction": [0.1] * 10}}]
     (tmp_path / "cm.json").write_text(json.dumps(without))
-    assert "has no DCM" in refused("rerank", tmp_path / "cm.json", *out)
+    assert "query 'x' has the fitted CM, but no DCM" in refused("rerank", tmp_path / "cm.json", *out)
     assert not (tmp_path / "out").exists()

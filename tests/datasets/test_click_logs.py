@@ -124,7 +124,7 @@ def test_every_fault_is_skipped_and_counted(tmp_path) -> None:
     [
         (b"", "is empty"),
         (b"\n\n", "is empty"),
-        (b"hello\n", "line 1: an action that is neither Q nor C; of 1 lines none"),
+        (b"hello\n", "line 1: an action that is neither Q nor C; none of 1 line"),
         (b"\n1\t0\tC\t5\n", "line 2: a click before any query"),
         (b"\x00\xff\x00" * 100, "line 1"),
         (gzip.compress(b"1\t0\tQ\tx\t0\ta\n" * 1000, mtime=0)[:40], "cannot be unpacked"),

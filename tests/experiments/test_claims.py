@@ -12,7 +12,7 @@ from functools import cache
 import pytest
 from made_up import RIGHT, WRONG, made_up
 
-from rankloop.experiments.claims import CLAIMS, judge
+from rankloop.experiments.claims import CLAIMS
 from rankloop.experiments.declare import Claim, Outcome
 
 each = pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
@@ -70,12 +70,6 @@ def test_is_undecided_without_results(claim: Claim) -> None:
 def test_is_undecided_with_no_panels(claim: Claim) -> None:
     finding = claim.test(dataclasses.replace(world(claim.experiment, right=True), panels=[]))
     assert (finding.verdict, finding.text) == ("undecided", "there are no results at all")
-
-
-def test_judge_takes_the_claims_of_the_outcomes_there_are() -> None:
-    judged = judge([world(name, right=True) for name in ("drift-regret", "duels-noise")])
-    assert {claim.experiment for claim, _ in judged} == {"drift-regret", "duels-noise"}
-    assert [claim for claim, _ in judged] == [claim for claim in CLAIMS if claim in dict(judged)]
 
 
 def test_names_and_sections() -> None:

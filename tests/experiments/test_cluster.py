@@ -20,9 +20,7 @@ import pytest
 import rankloop as rl
 from rankloop.experiments import Amount, Experiment, Panel, Player, Source, run_experiment
 from rankloop.experiments.cluster import connect
-from rankloop.experiments.watch import Status
-
-pytest.importorskip("pyarrow")
+from rankloop.runs import Status
 
 RUNS = 16
 
@@ -41,7 +39,7 @@ EXPERIMENT = Experiment(
 
 
 def contents(folder: Path) -> dict[str, str]:
-    return {file.name: hashlib.blake2b(file.read_bytes()).hexdigest() for file in sorted(folder.glob("*.parquet"))}
+    return {file.name: hashlib.blake2b(file.read_bytes()).hexdigest() for file in sorted(folder.glob("*.npz"))}
 
 
 @contextmanager

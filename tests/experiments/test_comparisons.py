@@ -33,8 +33,8 @@ from rankloop.experiments.declare import Amount, Experiment, Failure, Finding, O
 from rankloop.experiments.judging import judged_by, tally
 from rankloop.experiments.readings import Read
 from rankloop.experiments.statistics import Published
+from rankloop.runs import Run
 from rankloop.simulation import Result
-from rankloop.simulation.result import Run
 
 STEPS = (10, 100, 1000, 10_000)
 Curve = tuple[Sequence[int], np.ndarray]
@@ -167,7 +167,7 @@ def test_a_short_player_that_is_already_behind_stays_behind() -> None:
     assert judged(found, less("MergeDTS", ["behind"], at=10_000)).verdict == "holds"
     ahead = judged(found, less("MergeDTS", ["ahead"], at=10_000))
     assert ahead.verdict == "undecided", "it may yet fall behind"
-    assert ahead.waits == "step 10,000 of ahead in P (about 33 min 20 s on one core)"  # 10 runs of 2 s, times 100
+    assert ahead.waits == "step 10,000 of ahead in P (about 33 min on one core)"  # 10 runs of 2 s, times 100
     told = judged(found, less("MergeDTS", ["REX3"], at=10_000))
     assert told.verdict == "undecided", "with another horizon it is another policy"
     later = judged(found, less("MergeDTS", ["behind", "ahead"]), not_before=1000)

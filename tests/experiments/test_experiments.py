@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import pickle
 import zipfile
@@ -23,7 +24,7 @@ from rankloop.experiments.declare import SCALES, Amount, Experiment, Scale
 from rankloop.experiments.parts import even, logarithmic, within
 from rankloop.experiments.ratings import MOVIELENS, YAHOO_MUSIC, RatedDataset, locate
 from rankloop.simulation import simulate
-from rankloop.simulation.simulate import blank
+from rankloop.simulation.jobs import SimulationJob
 
 FOLDERS = [
     pytest.param(None, id="stand-ins"),
@@ -53,13 +54,14 @@ def test_every_player_can_play(experiment: Experiment, folder: Path | None) -> N
         if amount.problems is not None:
             assert len(panel.environment) == amount.problems
         for player in panel.players:
-            result = blank(
+            result = SimulationJob(
                 player.policy,
                 panel.environment,
                 horizon=amount.horizon,
+                runs=1,
                 checkpoints=panel.checkpoints,
                 top=panel.top,
-            )
+            ).blank
             assert result.steps[-1] == amount.horizon
 
 
@@ -261,12 +263,13 @@ def test_studies_of_a_catalogue_share_what_they_have_in_common() -> None:
     """At lambda = 0.5, d = 20 and K = 10 the same simulation is asked for, so its results are computed once."""
     for dataset in ("movielens", "yahoo"):
         same = []
+        job = functools.partial(SimulationJob, runs=1)
         for name, panel in (("lambda", "lambda = 0.5"), ("topics", "d = 20"), ("positions", "K = 10")):
             (experiment,) = find([f"diversity-{name}-{dataset}"])
             amount = experiment.amounts["smoke"]
             [found] = [each for each in experiment.panels(data_of(None), amount) if each.name == panel]
             same.append([
-                (blank(player.policy, found.environment, horizon=amount.horizon).setting, found.checkpoints)
+                (job(player.policy, found.environment, horizon=amount.horizon).blank.setting, found.checkpoints)
                 for player in found.players
             ])  # fmt: skip
         assert same[0] == same[1] == same[2]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import multiprocessing
 import signal
 import sys
@@ -30,11 +29,7 @@ from rankloop.experiments import (
     run_experiment,
     run_experiments,
 )
-from rankloop.experiments.store import Store
-from rankloop.experiments.watch import Lines, Status
-from rankloop.simulation.result import Run
-
-pytest.importorskip("pyarrow")
+from rankloop.runs import Lines, Status
 
 MADE_UP = Source("made up", real=False)
 USERS = [
@@ -78,7 +73,7 @@ def run(folder: Path, what: Experiment | None = None, **options: Any) -> Outcome
 
 
 def contents(folder: Path) -> dict[str, str]:
-    files = sorted(folder.glob("*.parquet"))
+    files = sorted(folder.glob("*.npz"))
     return {file.name: hashlib.blake2b(file.read_bytes()).hexdigest() for file in files}
 
 
@@ -160,7 +155,7 @@ def test_running_again_computes_and_writes_nothing(
 ) -> None:
     first = run(tmp_path)
     before = {file: file.stat().st_mtime_ns for file in tmp_path.iterdir()}
-    monkeypatch.setattr("rankloop.experiments.work.play", None)
+    monkeypatch.setattr("rankloop.runs.runner.do", None)
     again = run(tmp_path)
     assert {file: file.stat().st_mtime_ns for file in tmp_path.iterdir()} == before
     assert again.seconds == first.seconds > 0
@@ -240,7 +235,7 @@ def test_interrupted_and_gone_on_with_gives_the_same_bytes(tmp_path: Path) -> No
 def test_an_interrupt_does_not_wait_for_long_units(tmp_path: Path, workers: int) -> None:
     what = one_panel(rl.PreferenceMatrix.cycle2(), Player("RUCB", rl.RUCB(20)), horizon=10**12)
     recorder = Recorder(interrupt_at=0, after=0.5)
-    with pytest.raises(Interrupted, match="6 units left: the same command continues"):
+    with pytest.raises(Interrupted, match="6 runs left: the same command continues"):
         run(tmp_path, what, progress=recorder, workers=workers)  # would take days
     left = [status.seconds_left for status in recorder.told if status.seconds_left is not None]
     assert min(left) > 3600
@@ -378,7 +373,7 @@ def test_an_edited_policy_is_not_served_old_results(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize("harm", ["cut", "other", "empty"])
 def test_damaged_files_are_reported_and_computed_anew(tmp_path: Path, reference: Path, harm: str) -> None:
     run(tmp_path)
-    first, second = sorted(tmp_path.glob("*.parquet"))[:2]
+    first, second = sorted(tmp_path.glob("*.npz"))[:2]
     damaged = {"cut": first.read_bytes()[:-7], "other": second.read_bytes(), "empty": b""}[harm]
     first.write_bytes(damaged)
     recorder = Recorder()
@@ -393,30 +388,11 @@ def test_damaged_files_are_reported_and_computed_anew(tmp_path: Path, reference:
         run(tmp_path)
 
 
-def test_no_flipped_bit_changes_a_result(tmp_path: Path) -> None:
-    definition = json.dumps({"steps": [1, 2, 3]})
-    store = Store(tmp_path)
-    runs = {unit: Run({"regret": np.array([0.5, 1.0, unit])}, unit, unit == 3, 0.1) for unit in range(20)}
-    for unit, run in runs.items():
-        store.add(definition, unit, run)
-    store.flush()
-    path = store.path(definition)
-    whole = path.read_bytes()
-    reported = 0
-    for place in range(0, len(whole), 7):
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
-        store = Store(tmp_path)
-        read = store.runs(definition)
-        reported += len(store.damaged)
-        assert store.damaged or str(read) == str(runs), place
-    assert reported > len(whole) / 14
-
-
 def test_lost_times_lose_no_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(tmp_path)
     for file in tmp_path.glob("*.json"):
         file.write_text("[]")
-    monkeypatch.setattr("rankloop.experiments.work.play", None)
+    monkeypatch.setattr("rankloop.runs.runner.do", None)
     outcome = run(tmp_path)
     assert outcome.seconds == 0
     assert np.isnan(outcome.result("cycle2", "MergeDTS").seconds).all()
@@ -456,10 +432,14 @@ def test_bad_requests_are_refused(tmp_path: Path) -> None:
         run(tmp_path / "file")
 
 
-def test_without_pyarrow_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ValueError, match=r"pip install 'rankloop\[parquet\]'"):
-        run(tmp_path)
+def test_files_of_earlier_versions_are_left_alone_and_told_of(tmp_path: Path) -> None:
+    old = tmp_path / "0123.parquet"
+    old.write_bytes(b"old")
+    recorder = Recorder()
+    run(tmp_path, experiment(horizon=100, runs=1), progress=recorder)
+    (note,) = recorder.notes
+    assert "1 files of an earlier version" in note
+    assert old.read_bytes() == b"old"
 
 
 class Plain:
@@ -527,7 +507,7 @@ def test_anybodys_policies_join(tmp_path: Path) -> None:
     [
         ("MyPolicy", "named as module:name"),
         ("no_such_module:MyPolicy", "there is no module no_such_module"),
-        ("rankloop.policies:Nobody", "rankloop.policies has no Nobody, only"),
+        ("rankloop.policies:Nobody", "rankloop.policies has no Nobody"),
         ("rankloop:__version__", "neither a policy nor"),
         ("broken_module:Policy", "cannot be imported"),
         ("needy_module:Policy", "the module needy_module itself cannot be imported"),

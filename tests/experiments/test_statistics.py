@@ -26,12 +26,11 @@ from rankloop.experiments.statistics import (
     jackknife,
     matching,
     rarer,
-    student_bound,
-    student_tail,
     together,
     verdicts,
     within,
 )
+from rankloop.simulation.difference import student_bound, student_tail
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 7, 30, 99])

@@ -17,12 +17,12 @@ import sys, time
 import rankloop as rl
 from rankloop.experiments.warm_up import kind, warm_up
 from rankloop.kernels.compiler import cache_directory
-from rankloop.simulation.problems import Problem
+from rankloop.simulation.lists import ListSimulation
 
 attraction = [0.5, 0.4, 0.3]
 users = [rl.CascadeModel(attraction), rl.DependentClickModel(attraction, attraction)]
 users.append(rl.PositionBasedModel(attraction, attraction))
-problems = [Problem(rl.FixedRanking([0, 1, 2]), each, initial=[0, 1, 2]) for each in users]
+problems = [ListSimulation(rl.FixedRanking([0, 1, 2]), each, initial=[0, 1, 2]) for each in users]
 pairs = {kind(problem): problem for problem in problems}
 told = []
 warm_up(pairs, int(sys.argv[1]), told.append, lambda: False)

@@ -46,6 +46,32 @@ class Faulty:
         self._inner.write(batch)
 
 
+READS = ("entries", "entry", "of_impressions", "find_learner", "learner", "snapshot", "base")
+
+
+class Unreadable(Faulty):
+    """A store whose nth question is not answered, nor are some of the next."""
+
+    def __init__(self, inner: Store, how: str, nth: int) -> None:
+        super().__init__(inner, how, 0)
+        self.reads, self._unread = 0, nth
+
+    def __getattr__(self, name: str) -> Any:
+        asked = getattr(self._inner, name)
+        if name not in READS:
+            return asked
+
+        def answer(*args: Any, **kwargs: Any) -> Any:
+            self.reads += 1
+            late = self.reads - self._unread
+            if late == 0 or (self._how == LASTING and 0 < late < 3):
+                self.failures += 1
+                raise StoreLost("the connection was lost")
+            return asked(*args, **kwargs)
+
+        return answer
+
+
 class Day:
     """A scripted day, whose steps may fail; what was acknowledged is kept."""
 
@@ -178,6 +204,50 @@ def test_every_write_fails_once(new_place: Callable[[], MakeStore], how: str, ca
         assert set(told.closings) == set(told.choices)
         live.close()
     assert nth > 15  # and the last day saw no fault, since it had fewer writes
+
+
+@pytest.mark.parametrize("nth", [1, 2, 5, 30, 100, 200])
+def test_reads_fail(tmp_path: Path, nth: int, caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever the store does not answer: no event is refused for good, and the state equals replay."""
+    caplog.set_level(logging.CRITICAL, "rankloop.live")
+    make: MakeStore = lambda: SQLiteStore(tmp_path / "shop.db")  # noqa: E731
+    clock = Clock()
+    before = Day(make, clock)
+    crash(before.run(Faulty(make(), BEFORE, 0)) or pytest.fail("the day could not begin"))
+    store, day = Unreadable(make(), LASTING, nth), Day(make, clock)
+    day.ids = before.ids[-3:]
+    live = day.run(store)
+    assert store.failures
+    store.reads = 1_000_000  # the store is well again
+    if live is None:
+        live = open_live(make, clock)
+    day.acknowledged |= before.acknowledged
+    day.check(live)
+    assert live.status("search")["unknown"] == 0
+    close_all(live, clock)
+    day.check(live)
+    live.close()
+
+
+def test_an_event_whose_learner_cannot_be_read_is_not_refused_for_good(
+    new_store: MakeStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live = open_live(new_store, clock)
+    live.create("search", kind="rerank", positions=3, window=60, holdout=0.0, seed=1)
+    shown = live.rank("search", "one", ITEMS)
+    live.attend()
+    crash(live)
+    live = open_live(new_store, clock)
+    with monkeypatch.context() as patch:
+
+        def away(number: int) -> Any:
+            raise StoreLost(f"learner {number} cannot be read now")
+
+        patch.setattr(live._store, "learner", away)
+        with pytest.raises(StoreLost):
+            live.click(shown.id, shown.items[0])
+    assert live.click(shown.id, shown.items[0]) == "accepted"
+    live.close()
 
 
 def test_a_list_that_was_not_answered_is_not_learned_from(new_store: MakeStore, clock: Clock) -> None:

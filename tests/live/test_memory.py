@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from live_world import Clock, check_whole, open_live
+from live_world import Clock, check_whole, crash, open_live
 
 from rankloop.live.sqlite import SQLiteStore
 
@@ -43,4 +43,87 @@ def test_keys_are_packed_away_and_come_back(tmp_path: Path) -> None:
     assert live._learners.warm(loop, "key 500") is None
     assert live.best("search", "key 500")
     assert live.receipt("search", "key 500")
+    live.close()
+
+
+def test_open_impressions_leave_memory_and_come_back(tmp_path: Path) -> None:
+    """400 open impressions with room for some 40: clicks find those that left, and all are closed once, in time."""
+    clock = Clock()
+    items = [f"item {i}" for i in range(4)]
+    store = lambda: SQLiteStore(tmp_path / "shop.db")  # noqa: E731
+    live = open_live(store, clock, memory=100_000)
+    live.create("search", kind="rerank", window=60, holdout=0.0, seed=1)
+    live.create("later", kind="rerank", window=600, holdout=0.0, seed=1)
+    shown = []
+    for number in range(400):
+        shown.append(live.rank("later" if number % 4 == 0 else "search", f"key {number % 5}", items))
+        if number % 20 == 0:
+            live.attend()
+    live.attend()
+    assert len(live._impressions._open) <= 40
+    for number, each in enumerate(shown):
+        if number % 3 == 0:
+            assert live.click(each.id, each.items[0]) == "accepted"
+            assert live.click(each.id, each.items[0]) == "duplicate"
+    for _ in range(10):
+        live.attend()
+    assert len(live._impressions._open) <= 40
+    assert live.events([{"impression": each.id, "item": each.items[0]} for each in shown[300:306]]) == [
+        "duplicate", "accepted", "accepted", "duplicate", "accepted", "accepted",
+    ]  # fmt: skip
+    for _ in range(10):
+        live.attend()
+    clock.now += 61
+    assert live.status("search")["open"] == 0
+    assert live.click(shown[1].id, shown[1].items[1]) == "late"
+    assert live.status("later")["open"] == 100
+    live._upkeep.checkpoint()
+    crash(live)
+    live = open_live(store, clock, memory=100_000)
+    for _ in range(20):
+        live.attend()
+    clock.now += 600
+    counts = live.status("later")
+    assert counts["open"] == 0
+    assert counts["closed"] == counts["learned"] == 100
+    assert live.status("search")["learned"] == 300
+    assert live.status("search")["clicks"] + counts["clicks"] == 134 + 4
+    check_whole(live)
+    live.close()
+
+
+def test_impressions_that_left_memory_meanwhile(tmp_path: Path) -> None:
+    """Whoever has an impression in hand that leaves memory this moment asks for it again."""
+    clock = Clock()
+    items = [f"item {i}" for i in range(4)]
+    live = open_live(lambda: SQLiteStore(tmp_path / "shop.db"), clock, memory=30_000)
+    live.create("search", kind="rerank", window=60, holdout=0.0, seed=1)
+    shown = [live.rank("search", "key", items) for _ in range(50)]
+    find = live._hearing.find
+
+    def meanwhile(item: str) -> None:
+        """When the next impression has been found, let it leave memory, and come back for another click."""
+
+        def find_and_lose(id_: str) -> object:
+            found = find(id_)
+            del live._hearing.find
+            while not found[0].away:
+                for each in shown[1:]:
+                    find(each.id)
+                live.attend()
+            assert live.click(id_, item) == "accepted"
+            return found
+
+        live._hearing.find = find_and_lose  # type: ignore[method-assign, assignment]
+
+    meanwhile(items[1])
+    assert live.click(shown[0].id, items[0]) == "accepted"
+    assert live.click(shown[0].id, items[0]) == "duplicate"
+    meanwhile(items[2])
+    assert live.finish(shown[0].id) == "accepted"
+    assert live.click(shown[0].id, items[3]) == "late"
+    clock.now += 61
+    assert live.status("search")["learned"] == 50
+    assert live.status("search")["clicks"] == 3
+    check_whole(live)
     live.close()

@@ -19,9 +19,10 @@ from live_world import check_whole
 from postgres_server import Server
 
 import rankloop as rl
-from rankloop.live import postgres as postgres_store
+from rankloop.live import leases
 from rankloop.live.conformance import KEYS, LONG_KEYS, chosen
 from rankloop.live.entries import Entry
+from rankloop.live.opening import open_store
 from rankloop.live.postgres import PostgresStore
 from rankloop.live.stores import (
     SCHEMA_VERSION,
@@ -32,7 +33,6 @@ from rankloop.live.stores import (
     Store,
     StoreError,
     StoreLost,
-    open_store,
 )
 
 PATIENCE = 60
@@ -103,7 +103,8 @@ def test_no_database(postgres: Server) -> None:
 
 def test_without_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    monkeypatch.delitem(sys.modules, "rankloop.live.postgres")
+    for name in ("leases", "postgres", "postgres_connection"):
+        monkeypatch.delitem(sys.modules, f"rankloop.live.{name}")
     with pytest.raises(StoreError, match=r"pip install 'rankloop\[postgres\]'"):
         open_store("postgresql://db/live")
 
@@ -249,12 +250,12 @@ def test_migrations(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> No
     """A later version turns old tables into its own, all or nothing."""
     store.write(Batch([chosen(1)]))
     store.close()
-    monkeypatch.setattr(postgres_store, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
+    monkeypatch.setattr(leases, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
     steps = "ALTER TABLE rankloop.totals ADD note text;"
-    monkeypatch.setitem(postgres_store.MIGRATIONS, SCHEMA_VERSION, f"{steps} SELECT * FROM nowhere")
+    monkeypatch.setitem(leases.sql.MIGRATIONS, SCHEMA_VERSION, f"{steps} SELECT * FROM nowhere")
     with pytest.raises(StoreError, match='relation "nowhere" does not exist'):
         store.open()
-    monkeypatch.setitem(postgres_store.MIGRATIONS, SCHEMA_VERSION, steps)
+    monkeypatch.setitem(leases.sql.MIGRATIONS, SCHEMA_VERSION, steps)
     assert store.open().last == 1
     assert store._query("SELECT version FROM rankloop.meta") == [(SCHEMA_VERSION + 1,)]
     assert store._query("SELECT note FROM rankloop.totals") == []

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import shutil
+import subprocess
+import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from live_world import Clock, MakeStore, check_whole, crash, in_journal, open_live
+from live_world import Clock, MakeStore, check_whole, crash, in_journal, open_live, sequence_of
 
 import rankloop as rl
 from rankloop.live import upkeep
+from rankloop.live.entries import Kind
 from rankloop.live.sqlite import SQLiteStore
+from rankloop.live.stores import StoreLost
 
 ITEMS = ["a", "b", "c"]
 PATIENCE = 60
@@ -141,3 +148,181 @@ def test_after_a_crash_checkpoints_go_on(new_store: MakeStore, clock: Clock, mon
     crash(live)
     with open_live(new_store, clock) as live:
         check_whole(live)
+
+
+def test_a_forked_child_does_not_hold_the_file(tmp_path: Path) -> None:
+    """A worker that was forked while a store was open does not keep its parent from opening it again."""
+    script = (
+        "import os, signal, sys\nimport rankloop as rl\n"
+        "live = rl.Live(sys.argv[1], background=False)\n"
+        "ready, done = os.pipe()\n"
+        "child = os.fork()\n"
+        "if child == 0:\n    os.write(done, b'.')\n    signal.pause()\n"
+        "os.read(ready, 1)\n"
+        "live.close()\n"
+        "try:\n    rl.Live(sys.argv[1], background=False).close()\n    print('opened')\n"
+        "finally:\n    os.kill(child, signal.SIGKILL)\n"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", script, str(tmp_path / "shop.db")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.stdout == "opened\n", done.stderr
+
+
+def test_an_opening_that_is_given_up_lets_go_of_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """asyncio gives up waiting for a slow start: the store is closed once it is open."""
+    go_on, closed, begun = threading.Event(), threading.Event(), threading.Event()
+    open_file, close_file = SQLiteStore.open, SQLiteStore.close
+
+    def slowly(store: SQLiteStore) -> Any:
+        begun.set()
+        go_on.wait(PATIENCE)
+        return open_file(store)
+
+    def close(store: SQLiteStore) -> None:
+        close_file(store)
+        closed.set()
+
+    monkeypatch.setattr(SQLiteStore, "open", slowly)
+    monkeypatch.setattr(SQLiteStore, "close", close)
+
+    async def begin() -> None:
+        opening = asyncio.ensure_future(rl.AsyncLive(tmp_path / "shop.db").__aenter__())
+        while not begun.is_set():
+            await asyncio.sleep(0.01)
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+
+    asyncio.run(begin())
+    go_on.set()
+    assert closed.wait(PATIENCE)
+    rl.Live(tmp_path / "shop.db", background=False).close()
+
+
+def test_the_disk_is_full(tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    """A real error of SQLite in the middle of a write, of a checkpoint and of a removal: all is there afterwards."""
+    caplog.set_level(logging.CRITICAL, "rankloop.live")
+    live = new_live(lambda: SQLiteStore(tmp_path / "shop.db"), clock, keep="10 min")
+    acknowledged = [live.rank("search", "one", ITEMS)]
+    live.click(acknowledged[0].id, "a")
+    connection = live._store._connection  # type: ignore[attr-defined]
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    connection.execute(f"PRAGMA max_page_count = {pages}")
+    fallbacks = 0
+    for i in range(200):
+        shown = live.rank("search", f"key {i} " + 200 * "x", ITEMS)
+        fallbacks += shown.fallback
+        if not shown.fallback:
+            with suppress(StoreLost):
+                live.click(shown.id, "a")
+                acknowledged.append(shown)
+    assert fallbacks > 50
+    for call in (live._upkeep.checkpoint, live.attend):
+        with pytest.raises(StoreLost, match="disk is full"):
+            call()
+    clock.now += 3_600
+    with pytest.raises(StoreLost, match="disk is full"):
+        live.trim()
+    connection.execute("PRAGMA max_page_count = 1000000")
+    told = check_whole(live)
+    assert all((sequence_of(live, shown.id), shown.items.index("a")) in told.clicks for shown in acknowledged)
+    live.attend()
+    live._upkeep.checkpoint()
+    assert live.trim() > 0
+    assert live.verify().ok
+    live.close()
+
+
+def test_a_page_holds_the_items_it_was_given(
+    new_store: MakeStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where another request gives the key another list at the same moment."""
+    live = new_live(new_store, clock)
+    live.rank("search", "one", ITEMS)
+    learner = live._learners.warm(live._loops.by_name["search"], "one")
+
+    class Changing(type(learner)):  # type: ignore[misc]
+        looks = 0
+
+        @property
+        def names(self) -> tuple[str, ...]:
+            Changing.looks += 1
+            return tuple(ITEMS) if Changing.looks == 1 else ("x", "y")
+
+    changing = Changing.__new__(Changing)
+    with monkeypatch.context() as patch:
+        patch.setattr(live._learners, "warm", lambda *_: changing if Changing.looks == 0 else learner)
+        assert sorted(live.rank("search", "one", ITEMS).items) == sorted(ITEMS)
+    live.close()
+
+
+def test_entries_are_not_removed_while_they_are_read(new_store: MakeStore, clock: Clock) -> None:
+    live = new_live(new_store, clock, keep="10 min")
+    for i in range(3):
+        live.finish(live.rank("search", f"key {i}", ITEMS).id)
+    live._upkeep.checkpoint()
+    clock.now += 3_600
+    live._journal.add(Kind.OPENED, 0, None, b"{}")
+    live._upkeep._looked_at = -(10**15)
+    with live._upkeep.reading:  # as verify, explain and export do
+        live.attend()
+        assert live._impressions.trimmed == 0
+    assert live.trim() > 0
+    assert live.verify().ok
+    live.close()
+
+
+def test_settings_in_a_file_that_have_been_changed_since(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A mode that is stated in a file and not taken is worth a warning; one that is not stated is not."""
+    path = tmp_path / "rankloop.toml"
+    path.write_text('[loops.search]\nkind = "rerank"\n')
+    with rl.Live(tmp_path / "shop.db", config=path, background=False) as live:
+        live.change("search", traffic=0.5)
+    rl.Live(tmp_path / "shop.db", config=path, background=False).close()
+    assert "goes on with" not in caplog.text
+    path.write_text('[loops.search]\nkind = "rerank"\nmode = "off"\n')
+    with rl.Live(tmp_path / "shop.db", config=path, background=False) as live:
+        assert live.status("search")["mode"] == "live"
+    assert "loop search goes on with mode = 'live', not 'off'" in caplog.text
+
+
+def test_a_policy_that_fails(new_store: MakeStore, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    """Production's list is answered, and what was not learned is told; afterwards the key goes on from its journal."""
+    caplog.set_level(logging.CRITICAL, "rankloop.live")
+    live = new_live(new_store, clock)
+    shown = live.rank("search", "one", ITEMS)
+    learner = live._learners.warm(live._loops.by_name["search"], "one")
+    assert learner is not None
+    for name, call in (
+        ("choose", lambda: live.rank("search", "one", ITEMS)),
+        ("relist", lambda: live.rank("search", "one", ["c", "x"])),
+        ("learn", lambda: live.finish(shown.id)),
+    ):
+        learner = live._learners.get(live._loops.by_name["search"], "one")
+        setattr(learner, name, None)  # which cannot be called
+        answer = call()
+        assert answer == "accepted" or answer.fallback
+        check_whole_but_refused(live)
+    assert live.status("search")["refused"] == 1
+    assert not live.rank("search", "one", ITEMS).fallback
+    check_whole_but_refused(live)
+    live.close()
+
+
+def check_whole_but_refused(live: rl.Live) -> None:
+    found = live.verify()
+    assert found.ok, found.differences
+
+
+@pytest.mark.parametrize("batch", [5, None, "text", {"impression": "x", "item": "a"}])
+def test_events_that_are_no_list(tmp_path: Path, batch: Any) -> None:
+    with rl.Live(tmp_path / "shop.db", background=False) as live, pytest.raises(ValueError, match="list of objects"):
+        live.events(batch)
+
+
+def test_recur_rank_says_why_it_is_not_offered(tmp_path: Path) -> None:
+    with (
+        rl.Live(tmp_path / "shop.db", background=False) as live,
+        pytest.raises(ValueError, match="one fixed set of items"),
+    ):
+        live.create("home", kind="diversify", policy="RecurRank", relevance=2, topics=["news"])

@@ -13,7 +13,7 @@ import rankloop as rl
 from rankloop.environments.click_environment import click_once
 from rankloop.kernels import stream
 from rankloop.live.settings import POLICIES, Settings
-from rankloop.simulation.lists import play
+from rankloop.simulation.lists import ListSimulation
 
 SEED = 5
 STEPS = 150
@@ -88,7 +88,7 @@ def test_regret_is_that_of_a_simulation(policy: str) -> None:
     users = rl.CascadeModel([0.1, 0.3, 0.2, 0.5, 0.4, 0.6])
     seed = next(seed for seed in range(100) if stream(seed, 0, 0)[0] < 2**63)
     own = Settings.checked(kind="rerank", policy=policy, positions=4).make_policy(len(ITEMS))
-    run = play(own, users, 0, seed, np.array([STEPS]), STEPS, lambda _: None)
+    run = ListSimulation(own, users).run(0, seed, np.array([STEPS]), STEPS, lambda _: None)
     live = rl.Live(MemoryStore(), clock=lambda: 1e9, background=False)
     live.create("loop", kind="rerank", policy=policy, positions=4, holdout=0.0, seed=int(stream(seed, 0, 0)[0]))
     rng = stream(seed, 0, 1)

@@ -7,9 +7,17 @@ stage ends with batches regrouped to sizes from 0.5 M to 1.5 M where that is pos
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
 
+from rankloop import PreferenceMatrix
 from references.stream import Stream
+
+
+def coin(problem: PreferenceMatrix, seed: int) -> Callable[[int, int], bool]:
+    """Outcomes of duels: whether i beats j."""
+    draw = random.Random(seed)
+    return lambda i, j: draw.random() < problem.preferences[i, j]
 
 
 class Merging:

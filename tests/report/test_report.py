@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import sys
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -13,9 +14,9 @@ from html_pages import Collector
 
 import rankloop as rl
 from rankloop import report
-from rankloop.report.tables import HEADINGS
+from rankloop.report.tables import HEADINGS, ranking
+from rankloop.runs import Run
 from rankloop.simulation.plots import _spread, _tick
-from rankloop.simulation.result import Run
 
 STEPS = np.array([1, 10, 100, 1000])
 
@@ -51,7 +52,7 @@ def test_csv_reads_back() -> None:
 
 def test_cells_are_what_a_person_reads() -> None:
     row = report.Row("DTS", 1000, 1, 15489.6, 0.0, 0.5, 0, 0.0001)
-    assert report.cells(row) == ("DTS", "15,490", "–", "1", "50%", "0", "<0.01")
+    assert report.cells(row) == ("DTS", "15,490", "–", "50%", "0", "1", "<0.01")
     assert len(report.cells(row)) == len(HEADINGS)
 
 
@@ -141,3 +142,37 @@ def test_a_page_is_the_same_each_time() -> None:
 
 def test_a_section_without_runs_says_so() -> None:
     assert "No run has finished" in report.page("T", "", [report.Section("One", "", [made_up("A", 1.0, runs=0)])])
+
+
+def test_without_matplotlib_a_page_has_its_tables_and_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    text = report.page("T", "", [report.Section("One", "", [made_up("A", 10.0), made_up("B", 20.0)])])
+    assert "plots need matplotlib: pip install 'rankloop[plots]'" in text
+    assert "<svg" not in text
+    assert text.count("<td") == 2 * len(HEADINGS)
+
+
+def lists(policy: str, regret: float, violations: float) -> rl.Result:
+    records = {"regret": STEPS * regret, "violations": STEPS * violations, "ndcg": STEPS * 0.0 + 0.9}
+    return rl.Result({"policy": policy, "horizon": 1000}, STEPS, {0: Run(records, -1, False, 0.1)})
+
+
+def test_lists_are_ranked_by_safety_before_regret() -> None:
+    found = [lists("reckless", 0.1, 0.2), lists("production", 0.9, 0.0), lists("safe", 0.5, 0.0)]
+    assert [row.policy for row in report.rows(found)] == ["safe", "production", "reckless"]
+    table = ranking(found)
+    assert table.headings[1] == "unsafe lists"
+    assert [[cell.strong for cell in row[:3]] for row in table.rows] == [[True, True, False]] * 2 + [[False] * 3]
+
+
+def test_users_who_change_are_ranked_by_what_comes_after_the_change() -> None:
+    def drifting(policy: str, first: float, later: float) -> rl.Result:
+        regret = np.array([first, first + later, first + 2 * later])
+        run = Run({"regret": regret, "ndcg": regret * 0 + 0.9}, -1, False, 0.1)
+        return rl.Result({"policy": policy, "horizon": 30, "epochs": [10, 10, 10]}, np.array([10, 20, 30]), {0: run})
+
+    found = [drifting("remembers", 0.0, 40.0), drifting("forgets", 200.0, 10.0)]
+    best, other = report.rows(found)
+    assert (best.policy, best.regret_after_change, best.first_epoch_regret) == ("forgets", 20.0, 200.0)
+    assert best.mean_regret > other.mean_regret
+    assert report.cells(best)[1] == "20"

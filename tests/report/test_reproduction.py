@@ -7,6 +7,7 @@ import html
 import io
 import json
 import re
+import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,17 +19,18 @@ from html_pages import Collector
 
 from rankloop.experiments import Amount, Claim, Experiment, Finding, Outcome, Panel, Player, Source
 from rankloop.experiments.declare import Compared, Failure
-from rankloop.report import data
-from rankloop.report.blocks import plain
+from rankloop.report import data, timings
 from rankloop.report.data import scorecard
+from rankloop.report.experiment_tables import reached, running_times
 from rankloop.report.figures import pictures
+from rankloop.report.markdown import Cell, Table, plain
+from rankloop.report.page import as_html
 from rankloop.report.reproduction import Report, reproduction
-from rankloop.report.scorecard import Judged, counted, counts, effect, judge
-from rankloop.report.settings import reached, running_times
-from rankloop.report.timings import comparisons, projection
+from rankloop.report.scorecard import Judged, counted, counts, effect, judge, said
+from rankloop.report.timings import projection
+from rankloop.runs import Run
 from rankloop.simulation import Result
 from rankloop.simulation.panels import Point, plot_panels, plot_study
-from rankloop.simulation.result import Run
 from rankloop.wording import duration
 
 REAL = Source("the real <data> of MSLR", True)
@@ -101,7 +103,8 @@ def words_of_page(text: str) -> str:
 
 
 def words_of_markdown(text: str) -> str:
-    return re.sub(r'<a id=".*?"></a>|!\[.*?\]\(.*?\)', "", text).replace("\\", "")
+    text = re.sub(r"<[^>]*>|!\[.*?\]\(.*?\)", " ", text)
+    return html.unescape(text.replace("**", "").replace("\\", ""))
 
 
 def test_a_page_is_whole_in_itself(report: Report) -> None:
@@ -125,8 +128,9 @@ def test_a_page_is_whole_in_itself(report: Report) -> None:
 
 def test_the_scorecard_comes_first_and_tells_verdicts(report: Report) -> None:
     for text in (report.page, report.markdown):
-        assert text.index("Scorecard") < text.index("✓ holds") < text.index("Who played")
-    assert report.page.count(">✓ holds") == 3, "in the scorecard and with its experiment, and once of a comparison"
+        assert text.index("Scorecard") < text.index("✓ holds") < text.index("The policies and how they were set.")
+    badge = '<span class="verdict holds">✓ holds'
+    assert report.page.count(badge) == 3, "in the scorecard and with its experiment, and once of a comparison"
     assert "never shown" not in report.page + report.markdown
     assert [each.claim.name for each in report.judged] == ["one", "two", "three"]
     assert counts(report.judged) == {"holds": 1, "fails": 1, "undecided": 1}
@@ -134,18 +138,18 @@ def test_the_scorecard_comes_first_and_tells_verdicts(report: Report) -> None:
 
 
 def test_comparisons_are_folded_below_their_claim(report: Report) -> None:
-    [details] = re.findall(r"<details>.*?1 of 2 hold, 1 undecided.*?</details>", report.page, re.DOTALL)[:1]
-    assert "A &lt; B, first: 0.777 ± 0.0111, claimed above 0.5" in details
-    assert "waits for: 333 more runs; stand-in, decides nothing" in details
+    [details] = re.findall(r"<details[^>]*>\n<summary>Comparisons: 1 of 2 hold.*?</details>", report.page, re.DOTALL)
+    assert "A &lt; B, first" in details
+    assert "needs 333 more runs; stand-in, decides nothing" in details
     scorecard, _, large = report.markdown.partition('<a id="large">')
-    assert "A \\< B, first" not in scorecard
-    assert "| two | ✓ holds | A \\< B, first | 0.777 ± 0.0111, claimed above 0.5 |  |" in large
+    assert "A &lt; B, first" not in scorecard
+    assert "| two | ✓ holds | A &lt; B, first | 0.777 ± 0.0111, claimed above 0.5 |  |" in large
 
 
 def test_the_page_says_what_decided_claims_rest_on_and_which_were_changed(report: Report) -> None:
     for text in (words_of_page(report.page), words_of_markdown(report.markdown)):
         assert "2 of 3 claims are decided." in text
-        assert "Waits for: a day of 24 hours" in text
+        assert "? needs a day of 24 hours" in text
         assert "It was <two> before." in text
     stand_in = Finding("holds", 1.0, 0.1, "x", (COMPARED[1]._replace(decides=True),))
     made = reproduction(OUTCOMES, [claim("s", "large", stand_in)], cores=2)
@@ -234,13 +238,13 @@ def test_paper_scale_is_projected_from_the_time_a_step() -> None:
 
 def test_running_times_stand_beside_those_of_the_thesis() -> None:
     timed = outcome("running-time", panels=("MSLR-Navigational", "Yahoo-Navigational"), records=())
-    found = {(each.panel, each.player): each for each in comparisons(timed)}
+    found = {(each.panel, each.player): each for each in timings.running_times(timed)}
     assert len(found) == 4
     assert found["Yahoo-Navigational", "Self-Sparring"].thesis == pytest.approx(0.90 * 86_400)
     assert found["Yahoo-Navigational", "Self-Sparring"].ours == pytest.approx(200.0)
     [table] = running_times(timed)
-    assert "3 min 20 s" in table.as_markdown()
-    assert "thesis 22 h, 389×" in table.as_markdown()
+    assert "3 min 20 s" in str(table)
+    assert "thesis 22 h, 389×" in str(table)
     assert running_times(replace(timed, experiment=outcome().experiment)) == []
     assert duration(found["Yahoo-Navigational", "Self-Sparring"].thesis) == "22 h"
 
@@ -292,7 +296,7 @@ def test_all_results_as_one_table(missing: bool, tmp_path: Path, monkeypatch: py
     many.results["CM", "A"].setting["queries"] = ["q1", "q2"]
     path = data.write_results([outcome(), many], tmp_path)
     if missing:
-        assert path.name == "results.csv"
+        assert path.name == "all-results.csv"
         head, *lines = csv.reader(path.read_text().splitlines())
         rows = [(*line[:3], int(line[3]), int(line[4]), line[5], float(line[6])) for line in lines]
     else:
@@ -356,4 +360,37 @@ def test_studies_of_one_player_compare_its_values_in_one_panel() -> None:
 
 
 def test_markdown_shows_text_as_it_is() -> None:
-    assert plain("a|b *c* _d_ <e> [f](g) `h` \\") == r"a\|b \*c\* \_d\_ \<e\> \[f\](g) \`h\` \\"
+    for text in ("a|b *c* _d_ <e> [f](g) `h` \\", "&amp; is & written &#38; \\*", "# no heading", "![x](y) <b>z</b>"):
+        assert words_of_page(as_html(plain(text))).strip() == text
+        table = as_html(str(Table(["x"], [[Cell(text, text, strong=True)]])))
+        assert words_of_page(table).count(text) == 2, "in a table, too"
+
+
+def test_undecided_claims_say_what_they_need(report: Report) -> None:
+    assert "? needs a day of 24 hours" in words_of_page(report.page)
+    assert "undecided" not in words_of_page(report.page.partition('id="large"')[2].partition('id="alpha"')[0]).replace(
+        "1 undecided", ""
+    )
+    assert said("undecided", "the real data; more runs") == "? needs real data"
+    assert said("undecided", "an effect further from its bound: more than") == "? too near its bound"
+
+
+def test_a_long_report_is_folded_and_has_contents(report: Report) -> None:
+    for name in ("scorecard", "large", "alpha", "drift"):
+        assert f'<a href="#{name}">' in report.page.partition("</nav>")[0]
+    many = reproduction([outcome(f"e{k}") for k in range(7)], [], cores=1)
+    assert many.page.count("<summary>Pictures and numbers</summary>") == 7
+    assert "<summary>Pictures and numbers</summary>" not in report.page, "few experiments are shown at once"
+
+
+def test_a_report_links_to_the_pages_beside_it() -> None:
+    made = reproduction(OUTCOMES[:1], [], cores=1, beside={"../index.html": "the demo"})
+    assert '<a href="../index.html">../index.html</a>, the demo' in made.page
+
+
+def test_without_matplotlib_a_report_has_no_pictures_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    made = reproduction(OUTCOMES, CLAIMS, cores=1)
+    assert "<svg" not in made.page
+    assert made.pictures == {}
+    assert "plots need matplotlib: pip install 'rankloop[plots]'" in words_of_page(made.page)

@@ -15,7 +15,7 @@ import processes
 import pytest
 
 import rankloop as rl
-from rankloop.simulation.result import Run
+from rankloop.runs import Run, Status
 from rankloop.storage import FORMAT_VERSION, read_archive, write_archive
 
 CYCLE = rl.PreferenceMatrix.cycle()
@@ -185,7 +185,8 @@ def test_a_policy_that_chooses_what_is_not_there_is_refused() -> None:
         ({"horizon": float("inf")}, "horizon"),
         ({"horizon": True}, "horizon"),
         ({"horizon": "100"}, "horizon"),
-        ({"horizon": 10**30}, "at most 1e"),
+        ({"horizon": 10**30}, r"less than 2\^63"),
+        ({"horizon": 2 * 10**18}, "at most 1e"),
         ({"runs": 0}, "runs must be a whole number of at least 1, not 0"),
         ({"seed": -1}, "seed"),
         ({"workers": 0}, "workers"),
@@ -273,7 +274,27 @@ def test_results_are_handed_out_as_runs_finish() -> None:
     assert threads == {threading.current_thread()}
 
 
+class Recorder:
+    """Remembers what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[Status] = []
+
+    def show(self, status: Status) -> None:
+        self.told.append(status)
+
+    def note(self, text: str) -> None:
+        raise AssertionError(text)
+
+
 def test_progress_can_be_watched() -> None:
+    recorder = Recorder()
+    rl.simulate(rl.MergeDTS(20), CYCLE, horizon=30_000, runs=2, progress=recorder)
+    last = recorder.told[-1]
+    assert (last.title, last.doing, last.done, last.total) == ("MergeDTS on cycle", "running", 2, 2)
+
+
+def test_progress_as_a_function_still_works_and_warns() -> None:
     from contextlib import contextmanager
 
     seen: list[int] = []
@@ -284,13 +305,28 @@ def test_progress_can_be_watched() -> None:
         told.append((label, total))
         yield seen.append
 
-    rl.simulate(rl.MergeDTS(20), CYCLE, horizon=30_000, runs=2, progress=watch)
+    with pytest.warns(DeprecationWarning, match="give a watcher"):
+        rl.simulate(rl.MergeDTS(20), CYCLE, horizon=30_000, runs=2, progress=watch)
     assert told == [("MergeDTS on cycle", 60_000)]
     assert sum(seen) == 60_000, "what a settled policy spares counts as done"
 
 
+def test_several_policies_give_several_results() -> None:
+    policies = [rl.MergeDTS(3), rl.MergeRUCB(3)]
+    alone = [rl.simulate(policy, EASY, horizon=500, runs=3) for policy in policies]
+    together = rl.simulate(policies, EASY, horizon=500, runs=3)
+    for one, other in zip(alone, together, strict=True):
+        assert one.policy == other.policy
+        np.testing.assert_array_equal(one.regret, other.regret)
+    more = rl.simulate(policies, EASY, horizon=500, runs=4, resume=together)
+    assert [len(result.finished) for result in more] == [4, 4]
+    np.testing.assert_array_equal(more[1].seconds[:3], together[1].seconds)
+    with pytest.raises(ValueError, match="the list is empty"):
+        rl.simulate([], EASY, horizon=5)
+
+
 def test_nothing_is_printed_where_there_is_no_terminal(capfd: pytest.CaptureFixture[str], monkeypatch) -> None:
-    monkeypatch.setattr("rankloop.simulation.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("rankloop.runs.watcher.PATIENCE", 0.0)
     rl.simulate(rl.MergeDTS(20), CYCLE, horizon=10_000, runs=4)
     assert capfd.readouterr() == ("", "")
 
@@ -477,3 +513,62 @@ def test_winners_lost_are_counted_over_time() -> None:
     np.testing.assert_array_equal(lost[:, -1] == 3, result.failures)
     keeps_all = rl.simulate(rl.RUCB(6), matrix, horizon=100, progress=False)
     assert (keeps_all.record("winners_lost") == 0).all()
+
+
+def test_a_result_says_in_one_line_what_it_is() -> None:
+    result = rl.simulate(rl.MergeDTS(3), EASY, horizon=100, runs=2)
+    assert repr(result) == f"Result({result})"
+    assert len(repr(result)) < 100
+
+
+@pytest.mark.parametrize("library", ["pandas", "pyarrow", None])
+def test_results_go_to_tables_of_other_libraries(library: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    users = [rl.CascadeModel([0.9, 0.1, 0.2], name="first"), rl.CascadeModel([0.1, 0.2, 0.7], name="second")]
+    result = rl.simulate(rl.CascadeUCB1(3, 1), users, horizon=50, runs=2, checkpoints=[10, 50])
+    monkeypatch.setattr("rankloop.simulation.result.find_spec", lambda name: name == library or None)
+    if library is None:
+        with pytest.raises(ImportError, match="pip install pandas"):
+            result.to_pandas()
+        return
+    pytest.importorskip(library)
+    table = result.to_pandas()
+    columns = {name: list(table[name]) if library == "pandas" else table[name].to_pylist() for name in ("query", "run")}
+    assert columns == {"query": ["first", "first", "second", "second"] * 2, "run": [0] * 4 + [1] * 4}
+    assert np.array_equal(np.asarray(table["regret"]), result.regret.ravel())
+    assert np.asarray(table["step"]).tolist() == [10, 50] * 4
+
+
+def made_up(regret: list[float], **setting: object) -> rl.Result:
+    runs = {unit: Run({"regret": np.array([0.0, value])}) for unit, value in enumerate(regret)}
+    return rl.Result({"policy": "X", "problem": "p", "seed": 0, **setting}, np.array([5, 10]), runs)
+
+
+def test_differences_are_paired_and_have_the_interval_of_student() -> None:
+    from scipy import stats
+
+    draw = np.random.default_rng(5)
+    shared = draw.normal(0, 100, 8)
+    left, right = shared + draw.normal(3, 1, 8), shared + draw.normal(0, 1, 8)
+    found = rl.difference(made_up(left.tolist()), made_up(right.tolist()), confidence=0.9)
+    expected = stats.ttest_rel(left, right).confidence_interval(0.9)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert found.mean == pytest.approx((left - right).mean())
+    assert (found.step, found.pairs) == (10, 8)
+    assert "X minus X: regret " in str(found)
+
+
+def test_differences_average_over_queries_where_each_has_several_runs() -> None:
+    queries = {"queries": ["a", "b"]}
+    zero = made_up([0.0] * 4, **queries)
+    found = rl.difference(made_up([1.0, 5.0, 2.0, 6.0], **queries), zero)
+    assert (found.mean, found.pairs) == (3.5, 2)
+    single = rl.difference(made_up([1.0, 5.0], **queries), made_up([0.0] * 2, **queries))
+    assert (single.mean, single.pairs) == (3.0, 2)
+    assert single.high - single.low > found.high - found.low
+    for other, complaint in (
+        (made_up([0.0] * 4, seed=1), "the seed differs"),
+        (made_up([0.0]), "at least 2 pairs"),
+        (rl.Result(zero.setting, np.array([7]), {}), "no checkpoint that both"),
+    ):
+        with pytest.raises(ValueError, match=complaint):
+            rl.difference(made_up([1.0] * 4), other)

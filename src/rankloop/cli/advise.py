@@ -6,52 +6,48 @@ from typing import Annotated
 
 import typer
 
-from rankloop.cli.arguments import whole
+from rankloop.cli.arguments import number, whole
 from rankloop.cli.errors import refusing
+from rankloop.cli.groups import Group
+from rankloop.cli.options import OPTIONS, needed
 
-app = typer.Typer(no_args_is_help=True, help="How many days until a decision, and with which parameters.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="How many days until a decision, and with which parameters.")
 
-Traffic = Annotated[float, typer.Option(metavar="N", help="Comparisons or lists a day.", show_default=False)]
-AttractionGap = Annotated[
-    float, typer.Option(help="The smallest difference in attraction that matters.", show_default=False)
-]
-Positions = Annotated[str, typer.Option(metavar="K", help="Positions of a list.", show_default=False)]
+Traffic = Annotated[str, needed("Comparisons or lists a day.", "X")]
+AttractionGap = Annotated[str, needed("The smallest difference in attraction that matters.", "X")]
+Positions = Annotated[str, needed("Positions of a list.", "K")]
 
 
 @app.command()
 def rankers(
     traffic: Traffic,
-    rankers: Annotated[str, typer.Option(metavar="N", help="How many there are.", show_default=False)],
-    gap: Annotated[
-        float,
-        typer.Option(
-            help="The smallest difference that matters: the better of two wins 1/2 + gap.", show_default=False
-        ),
-    ],
-    epsilon: Annotated[float, typer.Option(help="How probable it may be to lose the best ranker.")] = 0.01,
+    rankers: Annotated[str, needed("How many there are.", "N")],
+    gap: Annotated[str, needed("The smallest difference that matters: the better of two wins 1/2 + gap.", "X")],
+    epsilon: Annotated[str, typer.Option(metavar="X", help="How probable it may be to lose the best ranker.")] = "0.01",
 ) -> None:
     """Which of many rankers is best?
 
     Example: rankloop advise rankers --traffic 1e5 --rankers 136 --gap 0.05
     """
-    n_rankers = whole("--rankers", rankers, 2)
-    with refusing():
+    with refusing(options=OPTIONS):
         from rankloop.theory import advise_rankers
 
-        print(advise_rankers(traffic, n_rankers=n_rankers, gap=gap, epsilon=epsilon))
+        advice = advise_rankers(
+            number("--traffic", traffic),
+            n_rankers=whole("--rankers", rankers, 2),
+            gap=number("--gap", gap),
+            epsilon=number("--epsilon", epsilon),
+        )
+        print(advice)
 
 
 @app.command()
 def rerank(
     traffic: Traffic,
-    items: Annotated[str, typer.Option(metavar="K", help="How many the list has.", show_default=False)],
+    items: Annotated[str, needed("How many the list has.", "K")],
     gap: AttractionGap,
-    attraction: Annotated[
-        float, typer.Option(help="How probable a click is on the better of two such items.", show_default=False)
-    ],
-    examination: Annotated[
-        float, typer.Option(help="How probable it is that the last position is looked at.", show_default=False)
-    ],
+    attraction: Annotated[str, needed("How probable a click is on the better of two such items.", "X")],
+    examination: Annotated[str, needed("How probable it is that the last position is looked at.", "X")],
     wrong_pairs: Annotated[
         str | None,
         typer.Option(metavar="N", help="Pairs of the production list in the wrong order.", show_default="all"),
@@ -61,13 +57,16 @@ def rerank(
 
     Example: rankloop advise rerank --traffic 2e4 --items 10 --gap 0.1 --attraction 0.5 --examination 0.5
     """
-    n_items = whole("--items", items, 2)
-    wrong = None if wrong_pairs is None else whole("--wrong-pairs", wrong_pairs, 0)
-    with refusing():
+    with refusing(options=OPTIONS):
         from rankloop.theory import advise_reranking
 
         advice = advise_reranking(
-            traffic, n_items=n_items, gap=gap, attraction=attraction, examination=examination, wrong_pairs=wrong
+            number("--traffic", traffic),
+            n_items=whole("--items", items, 2),
+            gap=number("--gap", gap),
+            attraction=number("--attraction", attraction),
+            examination=number("--examination", examination),
+            wrong_pairs=None if wrong_pairs is None else whole("--wrong-pairs", wrong_pairs, 0),
         )
         print(advice)
 
@@ -75,23 +74,28 @@ def rerank(
 @app.command()
 def drift(
     traffic: Traffic,
-    items: Annotated[str, typer.Option(metavar="L", help="How many there are.", show_default=False)],
+    items: Annotated[str, needed("How many there are.", "L")],
     positions: Positions,
     gap: AttractionGap,
-    days: Annotated[float, typer.Option(help="How long this will run.", show_default=False)],
-    changes: Annotated[float, typer.Option(help="How often preferences change in that time.", show_default=False)],
-    epsilon: Annotated[float, typer.Option(help="How wide the policies' bounds are.")] = 0.5,
+    days: Annotated[str, needed("How long this will run.", "X")],
+    changes: Annotated[str, needed("How often preferences change in that time.", "X")],
+    epsilon: Annotated[str, typer.Option(metavar="X", help="How wide the policies' bounds are.")] = "0.5",
 ) -> None:
     """How long until a change is followed, and how long to remember?
 
     Example: rankloop advise drift --traffic 1e4 --items 10 --positions 3 --gap 0.3 --days 100 --changes 9
     """
-    n_items, n_positions = whole("--items", items, 2), whole("--positions", positions, 1)
-    with refusing():
+    with refusing(options=OPTIONS):
         from rankloop.theory import advise_drift
 
         advice = advise_drift(
-            traffic, n_items=n_items, n_positions=n_positions, gap=gap, days=days, changes=changes, epsilon=epsilon
+            number("--traffic", traffic),
+            n_items=whole("--items", items, 2),
+            n_positions=whole("--positions", positions, 1),
+            gap=number("--gap", gap),
+            days=number("--days", days),
+            changes=number("--changes", changes),
+            epsilon=number("--epsilon", epsilon),
         )
         print(advice)
 
@@ -99,19 +103,23 @@ def drift(
 @app.command()
 def diversify(
     traffic: Traffic,
-    features: Annotated[
-        str, typer.Option(metavar="D", help="Features of relevance and topics together.", show_default=False)
-    ],
+    features: Annotated[str, needed("Features of relevance and topics together.", "D")],
     positions: Positions,
     gap: AttractionGap,
-    looks: Annotated[float, typer.Option(help="Items of a list that a user looks at, on average.")] = 1.0,
+    looks: Annotated[str, typer.Option(metavar="X", help="Items of a list that a user looks at, on average.")] = "1.0",
 ) -> None:
     """How long until relevance and topics are known?
 
     Example: rankloop advise diversify --traffic 1e4 --features 30 --positions 10 --gap 0.1
     """
-    n_features, n_positions = whole("--features", features, 1), whole("--positions", positions, 1)
-    with refusing():
+    with refusing(options=OPTIONS):
         from rankloop.theory import advise_diversity
 
-        print(advise_diversity(traffic, n_features=n_features, n_positions=n_positions, gap=gap, looks=looks))
+        advice = advise_diversity(
+            number("--traffic", traffic),
+            n_features=whole("--features", features, 1),
+            n_positions=whole("--positions", positions, 1),
+            gap=number("--gap", gap),
+            looks=number("--looks", looks),
+        )
+        print(advice)

@@ -7,28 +7,31 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from rankloop import __version__
-from rankloop.cli import advise, bounds, clicks, keys, live
+from rankloop.cli.advise import app as advise
+from rankloop.cli.bounds import app as bounds
+from rankloop.cli.clicks import app as clicks
 from rankloop.cli.demo import demo
 from rankloop.cli.diversify import diversify
 from rankloop.cli.drift import drift
 from rankloop.cli.duel import duel
 from rankloop.cli.errors import Refused
 from rankloop.cli.experiments import experiments
+from rankloop.cli.groups import Group
+from rankloop.cli.keys import app as keys
+from rankloop.cli.live import app as live
 from rankloop.cli.policies import policies
 from rankloop.cli.preferences import preferences
 from rankloop.cli.reproduce import reproduce
 from rankloop.cli.rerank import rerank
 from rankloop.cli.serve import serve
-from rankloop.wording import suggestion
 
 INTERRUPTED = 130
 """What a shell expects of a command that Ctrl-C has ended."""
 
 
-class Commands(TyperGroup):
+class Commands(Group):
     """Subcommands whose errors are one line on standard error."""
 
     def main(
@@ -59,12 +62,6 @@ class Commands(TyperGroup):
             print("interrupted", file=sys.stderr)
         sys.exit(code or 0)
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The subcommand that was asked for."""
-        if args and not args[0].startswith("-") and args[0] not in self.commands:
-            raise Refused(f"no command {args[0]!r}{suggestion(args[0], sorted(self.commands))}")
-        return super().resolve_command(ctx, args)
-
 
 def _complain(message: str) -> None:
     line = " ".join(message.split())
@@ -74,7 +71,6 @@ def _complain(message: str) -> None:
 app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -97,8 +93,8 @@ def _rankloop(
 
 for command in (duel, rerank, drift, diversify, preferences, policies, experiments, reproduce, demo, serve):
     app.command()(command)
-app.add_typer(clicks.app, name="clicks")
-app.add_typer(bounds.app, name="bounds")
-app.add_typer(advise.app, name="advise")
-live.app.add_typer(keys.app, name="keys")
-app.add_typer(live.app, name="live")
+app.add_typer(clicks, name="clicks")
+app.add_typer(bounds, name="bounds")
+app.add_typer(advise, name="advise")
+live.add_typer(keys, name="keys")
+app.add_typer(live, name="live")

@@ -6,13 +6,13 @@ import ast
 import inspect
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankloop.cli.errors import Refused, refusing
-from rankloop.wording import nearest, suggestion
+from rankloop.wording import listed, nearest, suggestion
 
 if TYPE_CHECKING:
     from rankloop.environments import PreferenceMatrix
@@ -49,6 +49,19 @@ def whole(option: str, text: str, least: int, most: int | None = None) -> int:
         wanted = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise Refused(f"{option} must be a whole number {wanted}, not {text}")
     return int(value)
+
+
+def whole_or_none(option: str, text: str | None, least: int) -> int | None:
+    """The same of an option that may be left out."""
+    return None if text is None else whole(option, text, least)
+
+
+def one_of(option: str, text: str, choices: Sequence[str]) -> str:
+    """One of a few words, in small or capital letters."""
+    found = {choice.casefold(): choice for choice in choices}.get(text.casefold())
+    if found is None:
+        raise Refused(f"{option} must be {listed(choices, 'or')}, not {text!r}")
+    return found
 
 
 def number(option: str, text: str, least: float = -math.inf, most: float = math.inf) -> float:
@@ -262,6 +275,7 @@ def _no_matrix(text: str, builtin: list[str]) -> str:
 def no_file(text: str) -> str:
     """That a file is missing, and which one may be meant."""
     path = Path(text)
-    beside = [other.name for other in path.parent.iterdir() if other.is_file()] if path.parent.is_dir() else []
-    near = nearest(path.name, beside)
-    return f"there is no file {text}" + (f": did you mean {near}?" if near else "")
+    files = [other for other in path.parent.iterdir() if other.is_file()] if path.parent.is_dir() else []
+    beside = {other.stem: other.name for other in files}
+    near = nearest(path.stem, beside)
+    return f"there is no file {text}" + (f": did you mean {beside[near]}?" if near else "")

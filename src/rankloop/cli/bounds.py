@@ -6,24 +6,28 @@ from typing import Annotated
 
 import typer
 
-from rankloop.cli.arguments import whole
+from rankloop.cli.arguments import number, whole
 from rankloop.cli.errors import refusing
+from rankloop.cli.groups import Group
+from rankloop.cli.options import OPTIONS, Matrix, needed
 
 app = typer.Typer(
-    no_args_is_help=True, help="What the theorems promise: bounds on regret, and the parameters that go with them."
+    cls=Group,
+    no_args_is_help=True,
+    help="What the theorems promise: bounds on regret, and the parameters that go with them.",
 )
 
-Horizon = Annotated[str, typer.Option(metavar="N", help="Steps: duels, or lists shown.", show_default=False)]
-Alpha = Annotated[float, typer.Option(help="Of MergeDTS; the theorem needs more than 1/2.")]
+Horizon = Annotated[str, needed("Steps: duels, or lists shown.", "N")]
+Alpha = Annotated[str, typer.Option(metavar="X", help="Of MergeDTS; the theorem needs more than 1/2.")]
 BatchSize = Annotated[str, typer.Option(metavar="N", help="Of MergeDTS; the theorem needs at least 4.")]
 
 
 @app.command()
 def merge_dts(
-    rankers: Annotated[str, typer.Option(metavar="N", help="How many there are.", show_default=False)],
-    gap: Annotated[float, typer.Option(help="The smallest |p - 1/2| of two rankers.", show_default=False)],
+    rankers: Annotated[str, needed("How many there are.", "N")],
+    gap: Annotated[str, needed("The smallest |p - 1/2| of two rankers.", "X")],
     horizon: Horizon,
-    alpha: Alpha = 1.01,
+    alpha: Alpha = "1.01",
     batch_size: BatchSize = "4",
 ) -> None:
     """The regret of MergeDTS, with high probability and expected.
@@ -35,21 +39,16 @@ def merge_dts(
         whole("--horizon", horizon, 2),
         whole("--batch-size", batch_size, 2),
     )
-    _show(f"MergeDTS: {n_arms:,} rankers, {steps:,} duels", _merge_dts(n_arms, gap, steps, alpha, size))
+    _show(
+        f"MergeDTS: {n_arms:,} rankers, {steps:,} duels", _merge_dts(n_arms, number("--gap", gap), steps, alpha, size)
+    )
 
 
 @app.command()
 def duel(
-    matrix: Annotated[
-        str,
-        typer.Argument(
-            metavar="MATRIX",
-            help="A preference matrix: a file (CSV, text, npy, npz), or cycle, cycle2 or features:136.",
-            show_default=False,
-        ),
-    ],
+    matrix: Matrix,
     horizon: Horizon = "1e7",
-    alpha: Alpha = 1.01,
+    alpha: Alpha = "1.01",
     batch_size: BatchSize = "4",
 ) -> None:
     """The regret of MergeDTS on a preference matrix, and what no policy can do better than.
@@ -62,7 +61,7 @@ def duel(
     from rankloop.theory import dueling_lower_bound, smallest_gap
 
     problem = read_matrix(matrix)
-    with refusing(problem.name):
+    with refusing(problem.name, OPTIONS):
         lower = float(dueling_lower_bound(steps, problem.preferences))
         gap = smallest_gap(problem.preferences)
     rows = [
@@ -79,17 +78,14 @@ def duel(
 
 @app.command()
 def bubble_rank(
-    items: Annotated[str, typer.Option(metavar="K", help="How many the list has.", show_default=False)],
-    gap: Annotated[float, typer.Option(help="The smallest difference of two items' attractions.", show_default=False)],
-    chi_min: Annotated[
-        float, typer.Option(help="How probable it is that the last position is looked at.", show_default=False)
-    ],
+    items: Annotated[str, needed("How many the list has.", "K")],
+    gap: Annotated[str, needed("The smallest difference of two items' attractions.", "X")],
+    chi_min: Annotated[str, needed("How probable it is that the last position is looked at.", "X")],
     horizon: Horizon,
-    wrong_pairs: Annotated[
-        str,
-        typer.Option(metavar="N", help="Pairs of the production list in the wrong order, |V_0|.", show_default=False),
-    ],
-    chi_max: Annotated[float, typer.Option(help="How probable it is that the first position is looked at.")] = 1.0,
+    wrong_pairs: Annotated[str, needed("Pairs of the production list in the wrong order, |V_0|.", "N")],
+    chi_max: Annotated[
+        str, typer.Option(metavar="X", help="How probable it is that the first position is looked at.")
+    ] = "1.0",
 ) -> None:
     """The regret of BubbleRank, and how safe it is.
 
@@ -97,15 +93,13 @@ def bubble_rank(
     """
     n_items, steps = whole("--items", items, 2), whole("--horizon", horizon, 2)
     wrong = whole("--wrong-pairs", wrong_pairs, 0)
+    looked_at = {"chi_min": number("--chi-min", chi_min), "chi_max": number("--chi-max", chi_max)}
+    difference = number("--gap", gap)
 
     from rankloop.theory import bubble_rank_bound, safety_probability
 
-    with refusing():
-        bound = float(
-            bubble_rank_bound(
-                steps, n_items=n_items, initial_inversions=wrong, gap=gap, chi_min=chi_min, chi_max=chi_max
-            )
-        )
+    with refusing(options=OPTIONS):
+        bound = float(bubble_rank_bound(steps, n_items=n_items, initial_inversions=wrong, gap=difference, **looked_at))
         safe = float(safety_probability(steps, n_items=n_items))
     rows = [
         ("delta", f"{float(steps) ** -4:.3g}"),
@@ -119,28 +113,26 @@ def bubble_rank(
 
 @app.command()
 def drift(
-    items: Annotated[str, typer.Option(metavar="L", help="How many there are.", show_default=False)],
-    gap: Annotated[
-        float,
-        typer.Option(
-            help="The smallest difference in attraction to the items that should be shown.", show_default=False
-        ),
-    ],
-    breakpoints: Annotated[str, typer.Option(metavar="N", help="How often preferences change.", show_default=False)],
+    items: Annotated[str, needed("How many there are.", "L")],
+    gap: Annotated[str, needed("The smallest difference in attraction to the items that should be shown.", "X")],
+    breakpoints: Annotated[str, needed("How often preferences change.", "N")],
     horizon: Horizon,
     epsilon: Annotated[
-        float,
-        typer.Option(help="Of the policies: between 1/2, their default, which the theorems leave out, and 1."),
-    ] = 0.6,
+        str,
+        typer.Option(
+            metavar="X", help="Of the policies: between 1/2, their default, which the theorems leave out, and 1."
+        ),
+    ] = "0.6",
     gamma: Annotated[
-        float | None, typer.Option(help="Of CascadeDUCB.", show_default="from horizon and breakpoints")
+        str | None, typer.Option(metavar="X", help="Of CascadeDUCB.", show_default="from horizon and breakpoints")
     ] = None,
     window: Annotated[
         str | None,
         typer.Option(metavar="N", help="Of CascadeSWUCB.", show_default="from horizon and breakpoints"),
     ] = None,
     attraction: Annotated[
-        float | None, typer.Option(help="Of good items, for the lower bound; half of the items are good there.")
+        str | None,
+        typer.Option(metavar="X", help="Of good items, for the lower bound; half of the items are good there."),
     ] = None,
 ) -> None:
     """The regret of CascadeDUCB and CascadeSWUCB, and what no policy can do better than.
@@ -149,16 +141,16 @@ def drift(
     """
     n_items, steps = whole("--items", items, 2), whole("--horizon", horizon, 2)
     changes = whole("--breakpoints", breakpoints, 1)
-    given = None if window is None else whole("--window", window, 2)
+    width, difference = number("--epsilon", epsilon), number("--gap", gap)
 
     from rankloop.theory import best_discount, best_window, cascade_ducb_bound, cascade_swucb_bound, drift_lower_bound
 
-    with refusing():
-        tau = best_window(steps, changes) if given is None else given
-        discount = best_discount(steps, changes) if gamma is None else gamma
-        gaps = [gap] * n_items
-        ducb = float(cascade_ducb_bound(steps, gaps=gaps, breakpoints=changes, gamma=discount, epsilon=epsilon))
-        swucb = float(cascade_swucb_bound(steps, gaps=gaps, breakpoints=changes, window=tau, epsilon=epsilon))
+    with refusing(options=OPTIONS):
+        tau = best_window(steps, changes) if window is None else whole("--window", window, 2)
+        discount = best_discount(steps, changes) if gamma is None else number("--gamma", gamma)
+        gaps = [difference] * n_items
+        ducb = float(cascade_ducb_bound(steps, gaps=gaps, breakpoints=changes, gamma=discount, epsilon=width))
+        swucb = float(cascade_swucb_bound(steps, gaps=gaps, breakpoints=changes, window=tau, epsilon=width))
         rows = [
             ("gamma of CascadeDUCB", f"{discount:.8g}"),
             ("window of CascadeSWUCB", f"{tau:,}"),
@@ -166,22 +158,21 @@ def drift(
             ("CascadeSWUCB, expected regret, at most", _number(swucb)),
         ]
         if attraction is not None:
-            lower = float(drift_lower_bound(steps, n_items=n_items, attraction=attraction, gap=gap))
+            good = number("--attraction", attraction)
+            lower = float(drift_lower_bound(steps, n_items=n_items, attraction=good, gap=difference))
             rows.append(("any policy on the hard problem, as time goes on, at least", _number(lower)))
     rows += _trivial(min(ducb, swucb), float(steps), "1 click a list")
-    _show(f"Drift: {n_items:,} items, {changes:,} changes in {steps:,} lists, epsilon {epsilon:g}", rows)
+    _show(f"Drift: {n_items:,} items, {changes:,} changes in {steps:,} lists, epsilon {width:g}", rows)
 
 
 @app.command()
 def hybrid(
-    features: Annotated[
-        str, typer.Option(metavar="D", help="Features of relevance and topics together.", show_default=False)
-    ],
-    positions: Annotated[str, typer.Option(metavar="K", help="Positions of a list.", show_default=False)],
+    features: Annotated[str, needed("Features of relevance and topics together.", "D")],
+    positions: Annotated[str, needed("Positions of a list.", "K")],
     horizon: Horizon,
     largest_attraction: Annotated[
-        float, typer.Option(help="Of any item, for eta, the greedy list's share of the best one's reward.")
-    ] = 1.0,
+        str, typer.Option(metavar="X", help="Of any item, for eta, the greedy list's share of the best one's reward.")
+    ] = "1.0",
 ) -> None:
     """The scaled regret of CascadeHybrid, and the gamma it needs.
 
@@ -192,8 +183,8 @@ def hybrid(
 
     from rankloop.theory import hybrid_bound, hybrid_eta, hybrid_gamma
 
-    with refusing():
-        eta = hybrid_eta(n_positions, largest_attraction)
+    with refusing(options=OPTIONS):
+        eta = hybrid_eta(n_positions, number("--largest-attraction", largest_attraction))
     bound = float(hybrid_bound(steps, n_features=n_features, n_positions=n_positions))
     gamma = float(hybrid_gamma(steps, n_features=n_features, n_positions=n_positions))
     rows = [
@@ -205,10 +196,12 @@ def hybrid(
     _show(f"CascadeHybrid: {n_features:,} features, {n_positions:,} positions, {steps:,} lists", rows)
 
 
-def _merge_dts(n_arms: int, gap: float, steps: int, alpha: float, batch_size: int) -> list[tuple[str, str]]:
+def _merge_dts(n_arms: int, gap: float, steps: int, alpha_text: str, batch_size: int) -> list[tuple[str, str]]:
+    alpha = number("--alpha", alpha_text)
+
     from rankloop.theory import merge_comparisons_bound, merge_constant, merge_dts_bound
 
-    with refusing():
+    with refusing(options=OPTIONS):
         bound = float(
             merge_dts_bound(steps, n_arms=n_arms, gap=gap, alpha=alpha, batch_size=batch_size, epsilon=1 / steps)
         )

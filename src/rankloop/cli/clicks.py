@@ -7,17 +7,20 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankloop.cli.arguments import number, one_of, whole, whole_or_none
 from rankloop.cli.errors import refusing
+from rankloop.cli.groups import Group
+from rankloop.wording import suggestion
 
 if TYPE_CHECKING:
     from rankloop.click_models import ClickModel
     from rankloop.datasets import ClickLog
 
-app = typer.Typer(no_args_is_help=True, help="Fit click models to click logs, and judge them.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Fit click models to click logs, and judge them.")
 
 SYNTHETIC = "synthetic"
 SYNTHETIC_SESSIONS = 20_000
@@ -31,7 +34,7 @@ LogArgument = Annotated[
     ),
 ]
 EventsOption = Annotated[str | None, typer.Option(help="The UBI events that go with UBI queries.")]
-PositionsOption = Annotated[int, typer.Option(help="How many results of each list to read.", min=1, max=64)]
+PositionsOption = Annotated[str, typer.Option(metavar="N", help="How many results of each list to read, at most 64.")]
 
 
 @app.command()
@@ -39,46 +42,66 @@ def fit(
     log: LogArgument,
     model: Annotated[str, typer.Option(help="CM, DCM, SDBN, DBN, PBM, UBM; several with commas; or all.")] = "DCM",
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("models.json"),
-    queries: Annotated[int | None, typer.Option(help="Take only this many of the most frequent queries.")] = None,
-    among: Annotated[
-        int | None, typer.Option(help="Draw the --queries at random from this many most frequent.")
+    queries: Annotated[
+        str | None, typer.Option(metavar="N", help="Take only this many of the most frequent queries.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of that draw.", min=0)] = 0,
-    min_items: Annotated[int, typer.Option(help="With --queries: only queries that show this many items.")] = 10,
-    smoothing: Annotated[float, typer.Option(help="Pseudo-observations added to those of each parameter.")] = 5.0,
+    among: Annotated[
+        str | None, typer.Option(metavar="N", help="Draw the --queries at random from this many most frequent.")
+    ] = None,
+    seed: Annotated[str, typer.Option(metavar="N", help="Seed of that draw.")] = "0",
+    min_items: Annotated[
+        str, typer.Option(metavar="N", help="With --queries: only queries that show this many items.")
+    ] = "10",
+    smoothing: Annotated[
+        str, typer.Option(metavar="X", help="Pseudo-observations added to those of each parameter.")
+    ] = "5",
     exact: Annotated[bool, typer.Option("--exact", help="Fit DCM and SDBN by EM instead of counting.")] = False,
-    tolerance: Annotated[float, typer.Option(help="EM ends when it gains less log-likelihood a session.")] = 1e-6,
-    max_iterations: Annotated[int, typer.Option(help="EM ends after this many iterations anyway.")] = 500,
+    tolerance: Annotated[
+        str, typer.Option(metavar="X", help="EM ends when it gains less log-likelihood per session.")
+    ] = "1e-6",
+    max_iterations: Annotated[
+        str, typer.Option(metavar="N", help="EM ends after this many iterations anyway.")
+    ] = "500",
     events: EventsOption = None,
-    positions: PositionsOption = 10,
+    positions: PositionsOption = "10",
 ) -> None:
     """Fit click models to a log and write them to a file."""
     with refusing():
         from rankloop.click_models import save
 
         kinds = _models(model)
+        chosen, drawn_from = whole_or_none("--queries", queries, 1), whole_or_none("--among", among, 1)
+        if drawn_from is not None and chosen is None:
+            raise ValueError("--among says what to draw --queries from: give both")
+        if drawn_from is not None and chosen is not None and drawn_from < chosen:
+            raise ValueError(f"--among must be at least --queries, {chosen}, not {drawn_from}")
+        n_items, first_seed = whole("--min-items", min_items, 1), whole("--seed", seed, 0)
+        longest = whole("--max-iterations", max_iterations, 1)
+        how: dict[str, Any] = {
+            "smoothing": number("--smoothing", smoothing, 0),
+            "tolerance": number("--tolerance", tolerance, 0),
+            "max_iterations": longest,
+            "exact": exact,
+        }
         if not out.absolute().parent.is_dir():
             raise ValueError(f"--out: there is no directory {out.absolute().parent}")
         data = _read(log, events, positions, seed=0)
-        if queries is not None:
-            data = data.frequent(queries, n_items=min_items, among=among, seed=seed)
-        elif among is not None:
-            raise ValueError("--among says what to draw --queries from: give both")
+        if chosen is not None:
+            data = data.frequent(chosen, n_items=n_items, among=drawn_from, seed=first_seed)
         fitted, rows = [], []
         for kind in kinds:
             with _status(f"fitting {kind.__name__}") as show:
                 begin = time.perf_counter()
                 result = kind.fit(
-                    data, smoothing=smoothing, exact=exact, tolerance=tolerance, max_iterations=max_iterations,
-                    progress=lambda number, likelihood: show(f"iteration {number}: log-likelihood {likelihood:.5f}"),
-                )  # fmt: skip
+                    data, **how, progress=lambda n, likelihood: show(f"iteration {n}: log-likelihood {likelihood:.5f}")
+                )
                 seconds = time.perf_counter() - begin
             fitted.append(result)
             likelihood, perplexity = result.mean_log_likelihood(data), result.perplexity(data).overall
             iterations = str(len(result.history)) if result.history else "counted"
             rows.append([kind.__name__, f"{likelihood:.4f}", f"{perplexity:.4f}", iterations, f"{seconds:.2f}"])
-            if len(result.history) == max_iterations:
-                print(f"{kind.__name__} was stopped after {max_iterations} iterations", file=sys.stderr)
+            if len(result.history) == longest:
+                print(f"{kind.__name__} was stopped after {longest:,} iterations", file=sys.stderr)
         save(out, fitted)
         pairs = fitted[0].pairs
         title = f"{len(data):,} sessions, {len(pairs.query_names):,} queries, {len(pairs):,} query-item pairs"
@@ -91,7 +114,7 @@ def evaluate(
     models: Annotated[Path, typer.Argument(help="A file that `rankloop clicks fit` wrote.", metavar="MODELS")],
     log: LogArgument,
     events: EventsOption = None,
-    positions: PositionsOption = 10,
+    positions: PositionsOption = "10",
 ) -> None:
     """Judge fitted click models on a log: log-likelihood a session and perplexity, overall and by position."""
     with refusing():
@@ -113,18 +136,26 @@ def evaluate(
 @app.command()
 def generate(
     out: Annotated[Path, typer.Argument(help="The file to write, in Yandex' format, or as CSV if it ends so.")],
-    sessions: Annotated[int, typer.Option(help="How many sessions.", min=1)] = SYNTHETIC_SESSIONS,
-    queries: Annotated[int, typer.Option(help="How many queries.", min=1)] = 100,
+    sessions: Annotated[str, typer.Option(metavar="N", help="How many sessions.")] = str(SYNTHETIC_SESSIONS),
+    queries: Annotated[str, typer.Option(metavar="N", help="How many queries.")] = "100",
     model: Annotated[str, typer.Option(help="The click model of the users: CM, DCM or PBM.")] = "DCM",
-    seed: Annotated[int, typer.Option(help="Of the sessions; queries and their items stay the same.", min=0)] = 0,
+    seed: Annotated[
+        str, typer.Option(metavar="N", help="Seed of the sessions; queries and their items stay the same.")
+    ] = "0",
 ) -> None:
     """Write a made-up click log."""
     with refusing():
         from rankloop.datasets import synthetic_click_log, write_csv, write_yandex
 
-        log = synthetic_click_log(sessions, n_queries=queries, click_model=model.upper(), seed=seed)
+        n_queries = whole("--queries", queries, 1)
+        log = synthetic_click_log(
+            whole("--sessions", sessions, 1),
+            n_queries=n_queries,
+            click_model=one_of("--model", model, ("CM", "DCM", "PBM")),
+            seed=whole("--seed", seed, 0),
+        )
         (write_csv if out.suffix == ".csv" else write_yandex)(log, out)
-        print(f"{len(log):,} sessions of {queries:,} queries written to {out}")
+        print(f"{len(log):,} sessions of {n_queries:,} queries written to {out}")
 
 
 def _models(text: str) -> list[type[ClickModel]]:
@@ -136,18 +167,19 @@ def _models(text: str) -> list[type[ClickModel]]:
         names = ["CM", "DCM", "SDBN", "DBN", "PBM", "UBM"]
     for name in names:
         if name not in known:
-            raise ValueError(f"--model: there is no click model {name!r}, only {', '.join(known)}")
+            raise ValueError(f"--model: there is no click model {name!r}{suggestion(name, known)}")
     return [known[name] for name in dict.fromkeys(names)]
 
 
-def _read(name: str, events: str | None, positions: int, seed: int) -> ClickLog:
+def _read(name: str, events: str | None, positions: str, seed: int) -> ClickLog:
     """Read a log and say on standard error what was skipped."""
     from rankloop.datasets import read_click_log, synthetic_click_log
 
     if name == SYNTHETIC:
         return synthetic_click_log(SYNTHETIC_SESSIONS, seed=seed)
+    n_positions = whole("--positions", positions, 1, 64)
     with _status(f"reading {name}"):
-        log = read_click_log(name, events=events, n_positions=positions)
+        log = read_click_log(name, events=events, n_positions=n_positions)
     if log.report.skipped:
         print(log.report, file=sys.stderr)
     return log

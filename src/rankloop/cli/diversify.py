@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli.options import Out, Scale, Seed, Workers
+from rankloop.cli.options import RunOptions, Seed, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 CHAPTER_5 = "CascadeHybrid,CascadeLinUCB,CascadeLinUCBFull,CascadeLSB,CascadeLSBFull"
 """The policies that the thesis compares in its chapter on relevance and diversity."""
+
+FOLDER = "diversify-results"
 
 
 def diversify(
@@ -55,7 +57,7 @@ def diversify(
     runs: Annotated[str, typer.Option(metavar="N", help="Runs of each policy for each user; the thesis: 2.")] = "1",
     horizon: Annotated[str, typer.Option(metavar="N", help="Lists shown in a run; the thesis: 5e4.")] = "1e4",
     workers: Workers = None,
-    out: Out = Path("diversify-results"),
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the results.", show_default=FOLDER)] = None,
     seed: Seed = "0",
     checkpoints: Annotated[str, typer.Option(metavar="N", help="Points of a curve, spread evenly.")] = "50",
 ) -> None:
@@ -66,13 +68,15 @@ def diversify(
     Runs are saved as they finish: the same command goes on where it was interrupted, and more runs or policies add to
     what is there.
     """
-    scale = Scale.read(horizon, runs, seed, checkpoints, workers)
+    options = RunOptions.read(horizon, runs, seed, checkpoints, workers)
 
     from rankloop.cli.arguments import make_feature_policies, number, whole
     from rankloop.cli.drift import evenly
     from rankloop.cli.errors import refusing
-    from rankloop.cli.experiment import compare
+    from rankloop.cli.own_problem import OwnProblem, compare
     from rankloop.environments import hybrid_problems
+    from rankloop.experiments import Source
+    from rankloop.wording import count
 
     wanted = number("--lambda", trade_off, 0, 1)
     n_positions, n_users = whole("--positions", positions, 1), whole("--users", users, 1)
@@ -85,24 +89,29 @@ def diversify(
         n_topics = known
     with refusing():
         problems = hybrid_problems(
-            ratings, trade_off=wanted, n_topics=n_topics, n_users=n_users, seed=scale.seed, scaled=scaled
+            ratings, trade_off=wanted, n_topics=n_topics, n_users=n_users, seed=options.seed, scaled=scaled
         )
     if len(problems) < n_users:
         print(f"{ratings.name} has {len(problems)} users to simulate, not {n_users}", file=sys.stderr)
-    players = make_feature_policies(policies, problems[0], n_positions, scale.horizon)
     name = f"{ratings.name}, λ = {wanted:g}{'' if scaled else ', features without singular values'}"
-    compare(
-        players,
+    shape = f"{n_positions} of {problems[0].n_items:,} items shown, {n_topics} topics, {count(len(problems), 'user')}"
+
+    def make(text: str) -> list[Any]:
+        return make_feature_policies(text, problems[0], n_positions, options.horizon)
+
+    own = OwnProblem(
+        "diversify",
+        5,
+        name,
+        f"{name}: {shape}, {options.horizon:,} lists per run",
         problems,
-        scale,
-        out,
-        f"{name}: {n_positions} of {problems[0].n_items:,} items shown, {n_topics} topics, "
-        f"{len(problems)} user{'s' * (len(problems) != 1)}, {scale.horizon:,} lists a run",
-        problem="problem",
-        pictures={"regret.png": {"title": name, "log": False}},
-        checkpoints=evenly(scale.horizon, scale.checkpoints),
+        Source(ratings.name, real=data is not None),
+        make,
+        log=False,
+        checkpoints=evenly(options.horizon, options.checkpoints),
     )
-    show_lists(players, problems[0], scale, out)
+    _, folder = compare(own, policies, options, out, FOLDER)
+    show_lists(make(policies), problems[0], options, folder)
 
 
 def read_data(data: str | None) -> Ratings:
@@ -120,27 +129,27 @@ def read_data(data: str | None) -> Ratings:
 
 
 def show_lists(
-    players: Sequence[Callable[[HybridProblem], ClickPolicy]], problem: HybridProblem, scale: Scale, out: Path
+    players: Sequence[Callable[[HybridProblem], ClickPolicy]], problem: HybridProblem, options: RunOptions, out: Path
 ) -> None:
     """What each policy would show the user now, in the terminal and as files."""
     from rankloop.cli.errors import refusing
     from rankloop.policies.features import FeaturePolicy, plot_coverage
     from rankloop.simulation import train
-    from rankloop.simulation.simulate import policy_name
+    from rankloop.simulation.setting import policy_name
     from rankloop.storage import replacing
 
     explained = {}
     for player in players:
         if not isinstance(player(problem), FeaturePolicy):
             continue
-        policy = train(player, problem, horizon=scale.horizon, seed=scale.seed)
-        explained[policy_name(policy, scale.horizon)] = policy.explain(
+        policy = train(player, problem, horizon=options.horizon, seed=options.seed)
+        explained[policy_name(policy, options.horizon)] = policy.explain(
             titles=problem.titles, topics=problem.topics, topic_names=problem.topic_names
         )
     if not explained:
         return
     text = "\n\n".join(f"{label}\n{explanation}" for label, explanation in explained.items())
-    print(f"\nWhat {problem.environment.name} would be shown after {scale.horizon:,} lists:\n\n{text}\n")
+    print(f"\nWhat {problem.environment.name} would be shown after {options.horizon:,} lists:\n\n{text}\n")
     with refusing("cannot write the lists"):
         with replacing(out / "lists.txt") as file:
             file.write(f"{text}\n".encode())

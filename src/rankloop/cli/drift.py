@@ -7,10 +7,13 @@ from typing import Annotated
 
 import typer
 
-from rankloop.cli.options import ClickModelName, Models, Out, Queries, RunsOfQuery, Scale, Seed, Workers
+from rankloop.cli.options import ClickModelName, Models, Queries, RunOptions, RunsOfQuery, Seed, Workers
 
 CHAPTER_4 = "CascadeSWUCB,CascadeDUCB,RankedEXP3,CascadeKLUCB,BatchRank"
 """The policies that the thesis compares in its chapter on changing preferences."""
+
+
+FOLDER = "drift-results"
 
 
 def drift(
@@ -31,7 +34,7 @@ def drift(
     ] = None,
     positions: Annotated[str, typer.Option(metavar="K", help="Positions of a list, at most 10.")] = "3",
     workers: Workers = None,
-    out: Out = Path("drift-results"),
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the results.", show_default=FOLDER)] = None,
     seed: Seed = "0",
     checkpoints: Annotated[str, typer.Option(metavar="N", help="Points of a curve, spread evenly over time.")] = "200",
 ) -> None:
@@ -41,35 +44,36 @@ def drift(
     its three best items stay. Runs are saved as they finish: the same command goes on where it was interrupted, and
     more runs or policies add to what is there.
     """
-    scale = Scale.read(horizon, runs, seed, checkpoints, workers)
+    options = RunOptions.read(horizon, runs, seed, checkpoints, workers)
 
     from rankloop.cli.arguments import make_click_policies, whole
-    from rankloop.cli.experiment import compare
-    from rankloop.cli.queries import read_queries, read_shape
-    from rankloop.environments.queries import N_EPOCHS, drifting
+    from rankloop.cli.own_problem import OwnProblem, compare
+    from rankloop.cli.queries import read_queries, read_shape, source_of
+    from rankloop.environments.synthetic_queries import N_DRIFTING, N_EPOCHS, drifting
 
     whole("--horizon", horizon, N_EPOCHS)
-    n_positions, n_counted = read_shape(positions, top, None)
-    problems, name = read_queries(models, click_model, queries)
-    users = drifting(problems, scale.horizon, scale.seed)
-    players = make_click_policies(policies, users[0], n_positions, scale.horizon)
-    title = f"{name}, drifting: {n_positions} of {users[0].n_items} items shown, {scale.horizon:,} lists a run"
-    compare(
-        players,
+    problems, name = read_queries(models, click_model, queries, least=N_DRIFTING)
+    n_positions, n_counted = read_shape(positions, top, None, problems[0])
+    users = drifting(problems, options.horizon, options.seed)
+    shape = f"{n_positions} of {users[0].n_items} items shown, {options.horizon:,} lists per run"
+    own = OwnProblem(
+        "drift",
+        4,
+        f"{name}, drifting",
+        f"{name}, drifting: {shape}",
         users,
-        scale,
-        out,
-        title,
-        problem="problem",
-        pictures={"regret.png": {"log": False, "title": f"{name}, drifting"}},
-        checkpoints=evenly(scale.horizon, scale.checkpoints),
+        source_of(models),
+        lambda text: make_click_policies(text, users[0], n_positions, options.horizon),
+        log=False,
+        checkpoints=evenly(options.horizon, options.checkpoints),
         top=n_counted,
     )
+    compare(own, policies, options, out, FOLDER)
 
 
 def evenly(horizon: int, number: int) -> list[int]:
     """Checkpoints spread evenly over time, the ends of all epochs among them."""
-    from rankloop.environments.queries import N_EPOCHS, epoch_length
+    from rankloop.environments.synthetic_queries import N_EPOCHS, epoch_length
 
     spread = {max(1, horizon * k // number) for k in range(1, number + 1)}
     return sorted(spread | {min(horizon, epoch_length(horizon) * k) for k in range(1, N_EPOCHS + 1)})

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankloop.cli.options import Out, Runs, Scale, Seed, Workers
+from rankloop.cli.options import Matrix, RunOptions, Runs, Seed, Workers
+
+if TYPE_CHECKING:
+    from rankloop.environments import PreferenceMatrix
+    from rankloop.simulation import Result
+
+FOLDER = "rankloop-results"
 
 
 def duel(
-    matrix: Annotated[
-        str,
-        typer.Argument(
-            metavar="MATRIX",
-            help="A preference matrix: a file (CSV, text, npy, npz), or cycle, cycle2 or features:136.",
-            show_default=False,
-        ),
-    ],
+    matrix: Matrix,
     policies: Annotated[
         str | None,
         typer.Option(
@@ -29,7 +30,7 @@ def duel(
     horizon: Annotated[str, typer.Option(metavar="N", help="Duels in a run.")] = "1e6",
     runs: Runs = "10",
     workers: Workers = None,
-    out: Out = Path("rankloop-results"),
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the results.", show_default=FOLDER)] = None,
     seed: Seed = "0",
     checkpoints: Annotated[
         str, typer.Option(metavar="N", help="Points of a regret curve, spread evenly on a logarithmic scale.")
@@ -40,15 +41,42 @@ def duel(
     Runs are saved as they finish: the same command goes on where it was interrupted, and more runs or policies add to
     what is there.
     """
-    scale = Scale.read(horizon, runs, seed, checkpoints, workers)
+    options = RunOptions.read(horizon, runs, seed, checkpoints, workers)
 
     from rankloop.cli.arguments import default_policies, make_policies, read_matrix
-    from rankloop.cli.experiment import compare
+    from rankloop.cli.own_problem import OwnProblem, compare
+    from rankloop.experiments import Source
 
     problem = read_matrix(matrix)
-    players = make_policies(",".join(default_policies()) if policies is None else policies, problem.n_arms)
-    title = f"{problem.name}: {problem.n_arms} rankers, {scale.horizon:,} duels a run"
-    compare(players, problem, scale, out, title, problem="matrix", pictures={"regret.png": {}})
-    merging = [name for name in ("MergeDTS", "MergeRUCB") if any(type(each).__name__ == name for each in players)]
-    if merging and not problem.assumptions.met:
-        print(f"Theory: no bound of {' and '.join(merging)} holds here, since {problem.assumptions.failure}")
+    real = Path(matrix).exists()
+    own = OwnProblem(
+        "duel",
+        2,
+        problem.name,
+        f"{problem.name}: {problem.n_arms} rankers, {options.horizon:,} duels per run",
+        problem,
+        Source(Path(matrix).name if real else f"the made-up matrix {problem.name}", real),
+        lambda text: make_policies(text, problem.n_arms),
+        checkpoints=options.checkpoints,
+        remarks=lambda results: list(_remarks(problem, results)),
+    )
+    compare(own, ",".join(default_policies()) if policies is None else policies, options, out, FOLDER)
+
+
+def _remarks(matrix: PreferenceMatrix, results: Sequence[Result]) -> Iterator[str]:
+    """Which ranker is best, in which one each policy believed, and where the theory does not hold."""
+    from rankloop.wording import listed
+
+    best = listed(matrix.names[arm] for arm in matrix.winners)
+    if matrix.condorcet_winner is None:
+        yield f"No ranker beats every other; {best} beat{'s' * (len(matrix.winners) == 1)} most others."
+    else:
+        yield f"Best ranker: {best}, which beats every other."
+    for result in results:
+        [(arm, runs)] = Counter(result.best.tolist()).most_common(1)
+        if arm >= 0:
+            of_all = f"{runs:,} of {len(result.finished):,} runs"
+            yield f"{result.policy} believes in {matrix.names[arm]} at the end of {of_all}."
+    merging = [name for name in ("MergeDTS", "MergeRUCB") if any(each.policy.startswith(name) for each in results)]
+    if merging and not matrix.assumptions.met:
+        yield f"Theory: no bound of {listed(merging)} holds here, since {matrix.assumptions.failure}"

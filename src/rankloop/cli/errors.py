@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 
@@ -11,8 +12,11 @@ class Refused(Exception):
 
 
 @contextmanager
-def refusing(what: str = "") -> Iterator[None]:
-    """Turn the errors that bad values and bad files raise into `Refused`."""
+def refusing(what: str = "", options: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Turn the errors that bad values and bad files raise into `Refused`.
+
+    `what` is said before the error, and `options` are the names on the command line of parameters that it may name.
+    """
     before = f"{what}: " if what else ""
     try:
         yield
@@ -20,4 +24,6 @@ def refusing(what: str = "") -> Iterator[None]:
         place = f"{error.filename}: " if error.filename else ""
         raise Refused(f"{before}{place}{error.strerror or error}") from error
     except ValueError as error:
-        raise Refused(f"{before}{error}") from error
+        named = options or {}
+        text = re.sub(r"\w+", lambda word: named.get(word[0], word[0]), str(error))
+        raise Refused(f"{before}{text}") from error

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankloop.cli.errors import Refused, refusing
+from rankloop.cli.groups import Group
 
 if TYPE_CHECKING:
     from rankloop.live import Live
 
-app = typer.Typer(no_args_is_help=True, help="Look at live loops, check their journal, undo what was learned.")
+app = typer.Typer(
+    cls=Group, no_args_is_help=True, help="Look at live loops, check their journal, undo what was learned."
+)
 
 Store = Annotated[
     str,

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from rankloop.cli.arguments import whole
 
+
+def needed(text: str, metavar: str) -> Any:
+    """An option that has no default, described by this text."""
+    return typer.Option(metavar=metavar, help=text, show_default=False)
+
+
 Runs = Annotated[str, typer.Option(metavar="N", help="Independent runs of each policy.")]
 RunsOfQuery = Annotated[str, typer.Option(metavar="N", help="Independent runs of each policy on each query.")]
 Workers = Annotated[str | None, typer.Option(metavar="N", help="Threads.", show_default="all cores")]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Where results go.")]
-Seed = Annotated[str, typer.Option(metavar="N", help="Of everything random.")]
+Seed = Annotated[str, typer.Option(metavar="N", help="Seed of all random numbers.")]
+Matrix = Annotated[
+    str,
+    typer.Argument(
+        metavar="MATRIX",
+        help="A preference matrix: a file (CSV, text, npy, npz), or cycle, cycle2 or features:136.",
+        show_default=False,
+    ),
+]
 Models = Annotated[
     str | None,
     typer.Argument(
@@ -29,7 +43,23 @@ Queries = Annotated[
 ]
 
 
-class Scale(NamedTuple):
+OPTIONS = {
+    "n_arms": "--rankers",
+    "n_rankers": "--rankers",
+    "n_items": "--items",
+    "n_positions": "--positions",
+    "n_features": "--features",
+    "initial_inversions": "--wrong-pairs",
+    "wrong_pairs": "--wrong-pairs",
+    "batch_size": "--batch-size",
+    "chi_min": "--chi-min",
+    "chi_max": "--chi-max",
+    "largest_attraction": "--largest-attraction",
+}
+"""What parameters of the theory are called on the command line, where that is not their own name."""
+
+
+class RunOptions(NamedTuple):
     """How long, how often and with what random numbers to simulate."""
 
     horizon: int
@@ -39,7 +69,7 @@ class Scale(NamedTuple):
     workers: int | None
 
     @classmethod
-    def read(cls, horizon: str, runs: str, seed: str, checkpoints: str, workers: str | None) -> Scale:
+    def read(cls, horizon: str, runs: str, seed: str, checkpoints: str, workers: str | None) -> RunOptions:
         """What the options say, or `Refused`."""
         return cls(
             whole("--horizon", horizon, 1),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from rankloop.cli.errors import Refused, refusing
 
 if TYPE_CHECKING:
     from rankloop.datasets import Letor, Rankers
@@ -38,7 +39,7 @@ def preferences(
         str | None, typer.Option(metavar="N", help="Comparisons of each pair.", show_default="400000")
     ] = None,
     error: Annotated[
-        float | None,
+        str | None,
         typer.Option(metavar="E", help="Standard error wanted of each entry, with at most --comparisons of a pair."),
     ] = None,
     length: Annotated[str, typer.Option(metavar="N", help="Documents in a list.")] = "10",
@@ -70,70 +71,71 @@ def preferences(
         typer.Option(metavar="FILE", help="LETOR data to train LambdaMART rankers on; instead of features."),
     ] = None,
     models: Annotated[str, typer.Option(metavar="N", help="How many rankers to train with --train.")] = "24",
-    seed: Annotated[str, typer.Option(metavar="N", help="Of everything random.")] = "0",
+    seed: Annotated[str, typer.Option(metavar="N", help="Seed of all random numbers.")] = "0",
     workers: Annotated[str | None, typer.Option(metavar="N", help="Threads.", show_default="all cores")] = None,
     cache: Annotated[bool, typer.Option(help="Keep what was read beside DATA, to read it faster next time.")] = True,
 ) -> None:
     """Measure how often each ranker beats each other, by interleaving before simulated users.
 
-    Finished pairs are kept in FILE.partial: the same command goes on where it was interrupted. The matrix is for
-    `rankloop duel`.
+    Finished pairs are kept in the folder FILE.partial: the same command continues where it was interrupted. The matrix
+    is for `rankloop duel`.
     """
+    from rankloop.cli.arguments import number, one_of, whole, whole_or_none
     from rankloop.click_models.users import User
     from rankloop.interleaving import Interleaver
     from rankloop.preferences import measure_preferences
+    from rankloop.preferences.measure import key_of
+    from rankloop.runs import Folder, display
 
     kept = out.with_name(out.name + ".partial")
-    try:
-        n_workers = None if workers is None else _whole("--workers", workers, 1)
-        n_comparisons = None if comparisons is None else _whole("--comparisons", comparisons, 2)
-        first_seed, n_positions = _whole("--seed", seed, 0), _whole("--length", length, 1)
-        if out.suffix != ".npz":
-            raise ValueError(f"--out must end in .npz, not be {out}")
-        if not out.parent.is_dir():
-            raise ValueError(f"--out: there is no folder {out.parent}")
-        methods = {name: cls for name, cls in Interleaver.known.items() if cls.most_rankers == 2}
-        if interleaver not in methods:
-            raise ValueError(f"--interleaver must be one of {', '.join(methods)}, not {interleaver!r}")
+    n_workers = whole_or_none("--workers", workers, 1)
+    n_comparisons = whole_or_none("--comparisons", comparisons, 2)
+    wanted_error = None if error is None else number("--error", error)
+    first_seed, n_positions = whole("--seed", seed, 0), whole("--length", length, 1)
+    n_models, n_queries = whole("--models", models, 2), whole_or_none("--queries", queries, 1)
+    if out.suffix != ".npz":
+        raise Refused(f"--out must end in .npz, not be {out}")
+    if not out.parent.is_dir():
+        raise Refused(f"--out: there is no folder {out.parent}")
+    methods = {name: cls for name, cls in Interleaver.known.items() if cls.most_rankers == 2}
+    method = methods[one_of("--interleaver", interleaver, list(methods))]()
+    with refusing(), display() as watcher:
         User.named(user)
-        documents = _read(data, queries, first_seed, cache)
-        rankers = _rankers(
-            documents, data, features, scores, run, train, _whole("--models", models, 2), first_seed, cache
-        )
+        documents = _read(data, n_queries, first_seed, cache)
+        rankers = _rankers(documents, data, features, scores, run, train, n_models, first_seed, cache)
         clicker = User.named(user, n_grades=2 if documents.labels.max() <= 1 else 5)
-        _say(f"{documents!r}, {len(rankers.names)} rankers, {clicker!r}")
-        matrix = measure_preferences(
-            rankers,
-            clicker,
-            methods[interleaver](),
-            comparisons=n_comparisons,
-            error=error,
-            length=n_positions,
-            estimator=estimator,
-            ties=ties,
-            seed=first_seed,
-            workers=n_workers,
-            progress=_bar,
-            keep=kept,
-        )
+        watcher.note(f"{documents!r}, {len(rankers.names)} rankers, {clicker!r}")
+        try:
+            matrix = measure_preferences(
+                rankers,
+                clicker,
+                method,
+                comparisons=n_comparisons,
+                error=wanted_error,
+                length=n_positions,
+                estimator=estimator,
+                ties=ties,
+                seed=first_seed,
+                workers=n_workers,
+                progress=watcher,
+                keep=kept,
+            )
+        except KeyboardInterrupt:
+            with contextlib.suppress(OSError):  # it is not empty, or was never made
+                kept.rmdir()
+            if kept.exists():
+                watcher.note(f"Finished pairs are kept in {kept}, and the same command continues from there.")
+            raise
         matrix.save(out)
-        kept.unlink(missing_ok=True)
-    except KeyboardInterrupt:
-        saved = f": finished pairs are kept in {kept}, the same command goes on from there" if kept.exists() else ""
-        _say(f"interrupted{saved}")
-        raise typer.Exit(130) from None
-    except (ValueError, ImportError, OSError) as problem:
-        _say("rankloop: " + " ".join(str(problem).split()))
-        raise typer.Exit(2) from None
+        Folder(kept).remove(key_of(matrix.setting))
     _print(matrix, out)
 
 
-def _read(data: str, queries: str | None, seed: int, cache: bool) -> Letor:
+def _read(data: str, wanted: int | None, seed: int, cache: bool) -> Letor:
     import numpy as np
 
     from rankloop.datasets import read_letor, synthetic_letor
 
-    wanted = None if queries is None else _whole("--queries", queries, 1)
     if data == SYNTHETIC:
         return synthetic_letor(SYNTHETIC_QUERIES if wanted is None else wanted, seed=seed)
     documents = read_letor(data, cache=cache)
@@ -171,7 +173,11 @@ def _rankers(
             _say(f"runs: {why} skipped: {n:,}")
     if train is not None:
         known = datasets.read_letor(train, cache=cache)
-        groups.append(datasets.train_lambdamart(documents, known, datasets.settings_family(n_models), seed=seed))
+        family = datasets.settings_family(n_models)
+        try:
+            groups.append(datasets.train_lambdamart(documents, known, family, seed=seed))
+        except ImportError as missing:
+            raise Refused(str(missing)) from None
     rankers = groups[0]
     for group in groups[1:]:
         rankers = rankers.joined(group)
@@ -189,18 +195,6 @@ def _numbers(text: str) -> list[int]:
     return list(numbers)
 
 
-def _whole(option: str, text: str, least: int) -> int:
-    """A whole number, 1e6 included."""
-    try:
-        value = float(text)
-        exact = int(value)
-    except (ValueError, OverflowError):
-        raise ValueError(f"{option} must be a whole number such as 1000 or 1e6, not {text!r}") from None
-    if exact != value or exact < least:
-        raise ValueError(f"{option} must be a whole number of at least {least}, not {text}")
-    return exact
-
-
 def _print(matrix: MeasuredPreferences, out: Path) -> None:
     counts = matrix.counts[matrix.counts > 0]
     each = f"{counts.min():,}" if counts.min() == counts.max() else f"{counts.min():,} to {counts.max():,}"
@@ -215,16 +209,3 @@ def _print(matrix: MeasuredPreferences, out: Path) -> None:
 
 def _say(line: str) -> None:
     print(line, file=sys.stderr)
-
-
-@contextmanager
-def _bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Pairs done and time left, for a person at a terminal."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as shown:
-        task = shown.add_task(escape(label), total=total)
-        yield lambda pairs: shown.advance(task, pairs)

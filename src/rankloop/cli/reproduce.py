@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,12 +15,8 @@ from rankloop.cli.errors import Refused, refusing
 from rankloop.wording import suggestion
 
 if TYPE_CHECKING:
-    from rankloop.experiments import Amount, Experiment, Outcome
+    from rankloop.experiments import Amount, Experiment
     from rankloop.experiments.declare import Scale
-    from rankloop.report.reproduction import Report
-
-MOST_NAMED = 10
-"""Failures that are named in the terminal; the report names more."""
 
 
 def reproduce(
@@ -58,7 +52,8 @@ def reproduce(
         typer.Option(metavar="N", help="Runs of each policy, instead of as many as the scale says; only new ones run."),
     ] = None,
     workers: Annotated[str | None, typer.Option(metavar="N", help="Runs at once.", show_default="all cores")] = None,
-    seed: Annotated[str, typer.Option(metavar="N", help="Of everything random.")] = "0",
+    seed: Annotated[str, typer.Option(metavar="N", help="Seed of all random numbers.")] = "0",
+    beside: Annotated[str | None, typer.Option(hidden=True, help="Page that the report links to.")] = None,
 ) -> None:
     """Run the thesis' experiments anew, judge its claims, and write a report.
 
@@ -76,13 +71,24 @@ def reproduce(
     if data is not None and not data.is_dir():
         raise Refused(f"--data {data} is {'a file' if data.exists() else 'not there'}: give a folder with datasets")
 
-    from rankloop.cli.folder import check_writable
+    from rankloop.cli.running import check_writable, finish, run, write_report
+    from rankloop.cli.watching import print_scorecard, print_timings
+    from rankloop.experiments.claims import CLAIMS
+    from rankloop.experiments.data import Data
 
     check_writable(out)
     players = _players(with_ or ())
-    outcomes, left = _run(chosen, scale, data, out, cluster, players, n_workers, first_seed)
-    report = _write(outcomes, out, _command(names, scale, data, with_, runs, seed), n_workers)
-    _finish(outcomes, report, out, left)
+    given: dict[str, Any] = {"seed": first_seed, "workers": n_workers, "cluster": cluster, "players": players}
+    outcomes, left = run(chosen, scale, Data(data), out, **given)
+    if not outcomes:
+        print("No run had finished, so there is nothing to report.")
+        raise typer.Exit(130)
+    command = _command(names, scale, data, with_, runs, seed)
+    pages = {beside: "the page of the demo"} if beside else {}
+    report = write_report(outcomes, CLAIMS, out, command, n_workers, beside=pages)
+    print_scorecard(report.judged)
+    print_timings(report.timings)
+    finish(outcomes, report, out, left)
 
 
 def _chosen(names: Sequence[str]) -> list[Experiment]:
@@ -120,48 +126,6 @@ def _players(paths: Sequence[str]) -> list[tuple[str, str]]:
     return list(players.items())
 
 
-def _run(
-    chosen: Sequence[Experiment],
-    scale: Scale,
-    data: Path | None,
-    out: Path,
-    cluster: str | None,
-    players: Sequence[tuple[str, str]],
-    workers: int | None,
-    seed: int,
-) -> tuple[Sequence[Outcome], int]:
-    """The outcomes as far as they came, and how many units an interrupt left undone."""
-    from rankloop.cli.watching import Watching
-    from rankloop.experiments.cluster import connect
-    from rankloop.experiments.data import Data
-    from rankloop.experiments.runner import run_experiments
-    from rankloop.experiments.work import Interrupted
-
-    with ExitStack() as stack, refusing():
-        executor: Any = stack.enter_context(connect(cluster)) if cluster is not None else None
-        watching = stack.enter_context(Watching())
-        try:
-            outcomes = run_experiments(
-                chosen,
-                scale,
-                Data(data),
-                out / "runs",
-                seed=seed,
-                executor=executor,
-                workers=workers,
-                progress=watching,
-                players=players,
-                finished=watching.finished,
-            )
-        except Interrupted as interrupt:
-            return [each for each in interrupt.outcomes if _begun(each)], interrupt.left
-        return outcomes, 0
-
-
-def _begun(outcome: Outcome) -> bool:
-    return any(result.finished for result in outcome.results.values())
-
-
 def _command(
     names: Sequence[str] | None,
     scale: str,
@@ -178,49 +142,3 @@ def _command(
     parts += ["--runs", runs] if runs is not None else []
     parts += ["--seed", seed] if seed != "0" else []
     return shlex.join(parts)
-
-
-def _write(outcomes: Sequence[Outcome], out: Path, command: str, workers: int | None) -> Report | None:
-    if not outcomes:
-        return None
-    from rankloop import __version__
-    from rankloop.experiments.bounds import bounds
-    from rankloop.experiments.claims import CLAIMS
-    from rankloop.report.reproduction import reproduction
-
-    footer = f"Made by rankloop {__version__} with the command: {command}"
-    found = {outcome.experiment.name: bounds(outcome) for outcome in outcomes}
-    report = reproduction(outcomes, CLAIMS, cores=workers or os.cpu_count() or 1, footer=footer, bounds=found)
-    with refusing("cannot write the report"):
-        report.write(out)
-    return report
-
-
-def _finish(outcomes: Sequence[Outcome], report: Report | None, out: Path, left: int) -> None:
-    """Say what came out, where it is, and what went wrong."""
-    from rankloop.cli.watching import print_scorecard, print_timings
-
-    if report is None:
-        print("No run had finished, so there is nothing to report.")
-        raise typer.Exit(130)
-    print_scorecard(report.judged)
-    print_timings(report.timings)
-    broken = [f"{each.claim.name}: {each.finding.text}" for each in report.judged if each.broken]
-    failed = [
-        f"{outcome.experiment.name}: {failure.player} in {failure.panel}, run {failure.run}: {failure.error}"
-        for outcome in outcomes
-        for failure in outcome.failures
-    ]
-    for title, found in (("could not be done", failed), ("could not be judged", broken)):
-        if found:
-            print(f"{len(found):,} {title}:")
-            print("\n".join(f"  {line}" for line in found[:MOST_NAMED]))
-            if len(found) > MOST_NAMED:
-                print(f"  and {len(found) - MOST_NAMED:,} more")
-    page = out / "index.html"
-    print(f"Report:   {page}\nMarkdown: {out / 'report.md'}\nOpen it in a browser: {page.resolve().as_uri()}")
-    if left:
-        print(f"Interrupted with {left:,} runs to go: the report is of what has finished. The same command goes on.")
-        raise typer.Exit(130)
-    if failed or broken:
-        raise typer.Exit(1)

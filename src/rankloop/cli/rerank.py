@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
-from rankloop.cli.options import ClickModelName, Models, Out, Queries, RunsOfQuery, Scale, Seed, Workers
+from rankloop.cli.options import ClickModelName, Models, Queries, RunOptions, RunsOfQuery, Seed, Workers
 
 CHAPTER_3 = "BubbleRank,TopRank,BatchRank,CascadeKLUCB,FixedRanking"
 """The policies that the thesis compares in its chapter on safe re-ranking."""
+
+FOLDER = "rerank-results"
 
 COUNTED = 5
 """Positions over which the thesis counts regret."""
@@ -32,9 +34,11 @@ def rerank(
         str | None,
         typer.Option(metavar="N", help="Positions over which regret and NDCG count.", show_default=f"{COUNTED}"),
     ] = None,
-    positions: Annotated[str, typer.Option(metavar="K", help="Positions of a list, at most 10.")] = "10",
+    positions: Annotated[
+        str | None, typer.Option(metavar="K", help="Positions of a list, at most 10.", show_default="all")
+    ] = None,
     workers: Workers = None,
-    out: Out = Path("rerank-results"),
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the results.", show_default=FOLDER)] = None,
     seed: Seed = "0",
     checkpoints: Annotated[
         str, typer.Option(metavar="N", help="Points of a curve, spread evenly on a logarithmic scale.")
@@ -45,31 +49,28 @@ def rerank(
     Runs are saved as they finish: the same command goes on where it was interrupted, and more runs or policies add to
     what is there.
     """
-    scale = Scale.read(horizon, runs, seed, checkpoints, workers)
+    options = RunOptions.read(horizon, runs, seed, checkpoints, workers)
 
     from rankloop.cli.arguments import make_click_policies
-    from rankloop.cli.experiment import compare
-    from rankloop.cli.queries import read_queries, read_shape
+    from rankloop.cli.own_problem import OwnProblem, compare
+    from rankloop.cli.queries import read_queries, read_shape, source_of
 
-    n_positions, n_counted = read_shape(positions, top, COUNTED)
     problems, name = read_queries(models, click_model, queries)
-    players = make_click_policies(policies, problems[0], n_positions, scale.horizon)
-    title = f"{name}: {n_positions} of {problems[0].n_items} items shown, {scale.horizon:,} lists a run"
-    compare(
-        players,
+    n_positions, n_counted = read_shape(positions, top, COUNTED, problems[0])
+    shape = f"{n_positions} of {problems[0].n_items} items shown, {options.horizon:,} lists per run"
+    own = OwnProblem(
+        "rerank",
+        3,
+        name,
+        f"{name}: {shape}, the top {n_counted} counted",
         problems,
-        scale,
-        out,
-        f"{title}, the top {n_counted} counted",
-        problem="problem",
-        pictures={
-            "regret.png": {"title": name},
-            "violations.png": {"title": name, "record": "violations"},
-            "ndcg.png": {"title": name, "record": "ndcg"},
-        },
-        checkpoints=from_the_first(scale.horizon, scale.checkpoints),
+        source_of(models),
+        lambda text: make_click_policies(text, problems[0], n_positions, options.horizon),
+        records=("regret", "violations", "ndcg"),
+        checkpoints=from_the_first(options.horizon, options.checkpoints),
         top=n_counted,
     )
+    compare(own, policies, options, out, FOLDER)
 
 
 def from_the_first(horizon: int, number: int) -> list[int]:

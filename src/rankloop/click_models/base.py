@@ -81,18 +81,18 @@ class ClickModel:
         log
             Sessions with items and clicks, as `rankloop.datasets` reads them.
         smoothing
-            How many observations of the typical pair (or of a fair coin, for parameters of positions) are added to
-            those of each parameter. It means the same in all models. 0 is maximum likelihood.
+            Number of observations of the typical pair (or of a fair coin, for parameters of positions) that are added
+            to those of each parameter, in the same way in all models. 0 is maximum likelihood.
         exact
-            For DCM and SDBN: maximise the likelihood by EM. Otherwise they are counted, on the assumption that users
-            are satisfied with their last click, which costs likelihood but predicts single clicks a little better on
-            logs where users also leave unsatisfied.
+            Whether DCM and SDBN maximise the likelihood by EM. Otherwise they are fitted by counting, on the assumption
+            that users are satisfied with their last click, which costs likelihood but predicts single clicks a little
+            better on logs where users also leave unsatisfied.
         tolerance
-            Iterations end when one gains less log-likelihood than this per session.
+            Gain in log-likelihood per session below which the iterations end.
         max_iterations
-            They end after this many anyway.
+            Largest number of iterations.
         progress
-            Called after each iteration with its number and the log-likelihood per session.
+            Function that is called after each iteration with its number and the log-likelihood per session.
         """
         settings = Settings(smoothing, exact, tolerance, max_iterations, progress)
         settings.check()

@@ -39,9 +39,9 @@ class QueryModel(NamedTuple):
     items
         The names of its items; the first `list_length` are the initial list R_0, in its order.
     list_length
-        How many items R_0 has.
+        Number of items of R_0.
     n_sessions
-        How many sessions the models were fitted to; 0 if not known.
+        Number of sessions that the models were fitted to; 0 if not known.
     parameters
         The values of each parameter of each click model, by name.
     """
@@ -144,7 +144,7 @@ def _read(path: str | Path) -> tuple[dict[str, Any], list[Any]]:
     try:
         content = json.loads(Path(path).read_bytes())
     except FileNotFoundError:
-        raise ValueError(f"no file {path}") from None
+        raise ValueError(f"there is no file {path}") from None
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror})") from None
     except ValueError as error:
@@ -188,7 +188,8 @@ def _parameters(given: Any, name: str, where: str) -> dict[str, Floats]:
         except (KeyError, TypeError, ValueError):
             raise ValueError(f"{where}: {name} must have numbers under {parameter!r}") from None
         if not ((value >= 0) & (value <= 1)).all():
-            raise ValueError(f"{where}: {parameter} of {name} must lie in [0, 1]")
+            wrong = value[~((value >= 0) & (value <= 1))].flat[0]
+            raise ValueError(f"{where}: {parameter} of {name} must be probabilities in [0, 1], not {wrong:g}")
         expected = 1 if parameter in kind.pair_parameters else kind.shared_dimensions
         if value.ndim != expected or (value.ndim == 2 and value.shape[0] != value.shape[1]) or value.size == 0:
             raise ValueError(f"{where}: {parameter} of {name} has the wrong shape {value.shape}")

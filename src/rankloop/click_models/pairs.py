@@ -66,9 +66,9 @@ class Pairs:
     item_names
         The item of each pair.
     n_sessions
-        How often each query was asked.
+        Number of times that each query was asked.
     list_length
-        How many items the most frequent list of each query has.
+        Number of items of the most frequent list of each query.
     """
 
     query_names: Sequence[str]

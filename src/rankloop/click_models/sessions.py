@@ -56,13 +56,13 @@ class Sessions(NamedTuple):
     list_query
         The query of each list.
     list_count
-        How often each list was shown.
+        Number of times that each list was shown.
     of_list
         The list of each distinct session.
     clicks
         The clicks of each distinct session, by position.
     weight
-        How often each distinct session was seen.
+        Number of times that each distinct session was seen.
     """
 
     lists: Codes

@@ -54,7 +54,7 @@ class User:
     stop
         Probability of leaving after a click, for each grade.
     name
-        What tables call the user.
+        Name of the user in tables.
 
     Examples
     --------

@@ -22,7 +22,7 @@ def read_click_log(path: str | Path, *, events: str | Path | None = None, n_posi
     events
         The UBI events that belong to UBI queries.
     n_positions
-        How many results of a list to read.
+        Number of results of a list to read.
     """
     path = Path(path)
     if path.is_dir():

@@ -19,7 +19,7 @@ def read_ratings(path: str | Path | Sequence[str | Path], *, name: str | None = 
     path
         A folder, or the archive as downloaded; for Yahoo also several.
     name
-        What tables and plots call the data; the name of the file or folder if not given.
+        Name of the data in tables and plots; that of the file or folder if not given.
     """
     with Files(path) as files:
         movielens = any(files.find(base) for base in FORMATS)

@@ -93,7 +93,7 @@ def _members(path: Path, opened: ExitStack) -> list[Member]:
         within = sorted(file for pattern in ("*", "*/*") for file in path.glob(pattern) if file.is_file())
         return [_member(file) for file in within]
     if not path.exists():
-        raise ValueError(f"no file or folder {path}")
+        raise ValueError(f"there is no file or folder {path}")
     try:
         if zipfile.is_zipfile(path):
             return _zipped(path, opened.enter_context(zipfile.ZipFile(path)))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from rankloop.checks import check_between, check_whole
 from rankloop.datasets.vocabulary import Vocabulary
+from rankloop.wording import count
 
 Codes = npt.NDArray[np.int32]
 
@@ -24,9 +25,9 @@ class ReadReport:
     source
         The file.
     lines
-        How many lines (or rows) it has.
+        Number of lines (or rows).
     skipped
-        How often each thing was skipped.
+        Number of times that each thing was skipped.
     first_line
         The line where each first occurred.
     """
@@ -50,7 +51,7 @@ class ReadReport:
             raise ValueError(f"{self.source} is empty: it has no session")
         reason, line = min(self.first_line.items(), key=lambda item: item[1])
         raise ValueError(
-            f"{self.source}, line {line}: {reason}; of {self.lines:,} lines none could be read as a session"
+            f"{self.source}, line {line}: {reason}; none of {count(self.lines, 'line')} could be read as a session"
         )
 
     def __str__(self) -> str:
@@ -74,7 +75,7 @@ class ClickLog:
     query_names
         The name of each query.
     report
-        What reading the log met.
+        Report of what was skipped while reading.
 
     Examples
     --------

@@ -80,7 +80,7 @@ def read_parquet(path: str | Path, *, n_positions: int = 10) -> ClickLog:
                     number += 1
                     _add(builder, "" if query is None else str(query), items, clicks, number)
     except FileNotFoundError:
-        raise ValueError(f"no file {path}") from None
+        raise ValueError(f"there is no file {path}") from None
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"{path} is not a Parquet file, or is damaged ({error})") from None
     builder.report.lines = number

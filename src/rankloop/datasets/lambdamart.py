@@ -39,13 +39,14 @@ def train_lambdamart(
     Parameters
     ----------
     data
-        What is to be ranked.
+        Documents to be ranked.
     train
-        What to learn from; another part of the dataset, or the comparison favours models that learned it by heart.
+        Documents to learn from: another part of the dataset, since the comparison would else favour models that learned
+        it by heart.
     settings
         Parameters of LightGBM for each model; `settings_family()` if not given.
     seed
-        Of the training.
+        Seed of the training.
     """
     columns, names = [], []
     for name, model in _trained(train, settings_family() if settings is None else settings, seed):

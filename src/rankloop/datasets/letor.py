@@ -26,7 +26,7 @@ class Letor:
     Parameters
     ----------
     features
-        One row for each document, the documents of a query one after the other.
+        Features of the documents, one row each, the documents of a query one after the other.
     labels
         The grade of each document, from 0.
     offsets
@@ -36,9 +36,9 @@ class Letor:
     rows
         Where each document stood in the source, counted from 0 over documents.
     name
-        What tables call the data.
+        Name of the data in tables.
     notes
-        What was skipped or changed while reading, and how often.
+        Counts of what was skipped or changed while reading.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def read_letor(path: str | Path, *, cache: bool = True) -> Letor:
     try:
         status = path.stat()
     except OSError:
-        raise ValueError(f"no file {path}") from None
+        raise ValueError(f"there is no file {path}") from None
     if not path.is_file():
         raise ValueError(f"{path} is not a file: give one file of the dataset, such as Fold1/train.txt")
     name = path.name.split(".")[0]

@@ -1,4 +1,9 @@
-"""The compiled reader of LETOR text: from bytes to arrays, one block of whole lines at a time."""
+"""The compiled reader of LETOR text: from bytes to arrays, one block of whole lines at a time.
+
+It is written by hand because no dependency reads the format. It takes a ninth of the CPU time of a loop in Python
+(`python benchmarks/parsers.py`: 635,000 against 72,000 documents of 46 features per second), and says which line is
+wrong and why.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +11,10 @@ import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rankloop.kernels import compiled, entry
+from rankloop.kernels.arrays import Bytes, Ints
 
 MOST_FEATURES = 100_000
 GREATEST = float(np.finfo(np.float32).max)
@@ -44,7 +51,7 @@ def _power(exponent: int) -> float:
 
 
 @compiled
-def _named_value(data: Any, at: int) -> tuple[float, int]:
+def _named_value(data: Bytes, at: int) -> tuple[float, int]:
     """nan, inf or infinity in any case; a position of -1 says that it is none of them."""
     a, b, c = data[at] | LOWER, data[at + 1] | LOWER, data[at + 2] | LOWER
     if a == LETTER_N and b == LETTER_A and c == LETTER_N:
@@ -58,7 +65,7 @@ def _named_value(data: Any, at: int) -> tuple[float, int]:
 
 
 @compiled
-def _number(data: Any, at: int) -> tuple[float, int]:
+def _number(data: Bytes, at: int) -> tuple[float, int]:
     """The number at a position and where it ends; a position of -1 says that there is none.
 
     Up to 15 digits and powers of ten up to 22 it is the double nearest to what is written; else it may be off by some
@@ -118,18 +125,18 @@ def _number(data: Any, at: int) -> tuple[float, int]:
 
 
 @compiled
-def _whole(data: Any, at: int) -> Any:
+def _whole(data: Bytes, at: int) -> tuple[Any, int]:
     """The whole number at a position and where it ends; a position of -1 says that there is none, or a huge one."""
     value = np.int64(0)
     start = at
     while ZERO <= data[at] <= NINE:
         value = value * 10 + np.int64(data[at] - ZERO)
         at += 1
-    return (value, at) if start < at <= start + 18 else (np.int64(0), np.int64(-1))
+    return (value, at) if start < at <= start + 18 else (np.int64(0), -1)
 
 
 @compiled
-def _after_blanks(data: Any, at: int) -> int:
+def _after_blanks(data: Bytes, at: int) -> int:
     while data[at] == SPACE or data[at] == TAB or data[at] == RETURN:
         at += 1
     return at
@@ -137,7 +144,14 @@ def _after_blanks(data: Any, at: int) -> int:
 
 @entry
 def parse_lines(
-    data: Any, end: int, features: Any, seen: Any, labels: Any, qids: Any, lines: Any, counters: Any
+    data: Bytes,
+    end: int,
+    features: npt.NDArray[np.float32],
+    seen: Ints,
+    labels: npt.NDArray[np.int8],
+    qids: Ints,
+    lines: Ints,
+    counters: Ints,
 ) -> int:
     """Read lines from data[counters[AT]:end], which ends with a newline, and go on where an earlier call stopped.
 

@@ -41,7 +41,7 @@ def read_movielens(path: str | Path, *, name: str | None = None) -> Ratings:
     path
         The zip file as downloaded, or a folder that holds the two files, each packed with gzip or not.
     name
-        What tables and plots call the data; the name of the file or folder if not given.
+        Name of the data in tables and plots; that of the file or folder if not given.
 
     Examples
     --------

@@ -112,6 +112,6 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                 if text := line.decode().strip():
                     yield number, text
     except FileNotFoundError:
-        raise ValueError(f"no file {path}") from None
+        raise ValueError(f"there is no file {path}") from None
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} cannot be read ({error})") from None

@@ -38,7 +38,7 @@ class Rankers:
     data
         The documents.
     scores
-        One row for each document, one column for each ranker; -inf for what a ranker does not return.
+        Scores, one row for each document and one column for each ranker; -inf for what a ranker does not return.
     names
         One for each ranker.
 

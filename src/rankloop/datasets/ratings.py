@@ -28,9 +28,9 @@ class Attractive(NamedTuple):
     items
         The ids of the items.
     titles
-        What the items are called.
+        Names of the items.
     topics
-        What the topics are called.
+        Names of the topics.
     """
 
     attractive: npt.NDArray[np.uint8]
@@ -52,11 +52,11 @@ class Ratings:
     Attributes
     ----------
     users, items
-        Who rated what: places in `user_ids` and `item_ids`.
+        User and item of each rating, as places in `user_ids` and `item_ids`.
     half_stars
         The rating, doubled, so that half stars are whole numbers; `values` has it in stars.
     user_ids, item_ids
-        What the files call users and items.
+        Ids of users and items in the files.
     titles
         The title of each item.
     genres
@@ -64,7 +64,7 @@ class Ratings:
     item_genres
         1 where an item (row) belongs to a genre (column), else 0.
     name
-        What tables and plots call the data.
+        Name of the data in tables and plots.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class Ratings:
         Parameters
         ----------
         n_users, n_items
-            How many of them.
+            Number of users and of items to take.
         n_topics
             Take only the genres that most of these items have, ties in alphabetical order; all that any item has, if
             not given. Items with none of them are kept, without topics.

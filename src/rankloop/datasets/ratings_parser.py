@@ -1,8 +1,14 @@
-"""Files of ratings, `user item rating [time]` a line, parsed by compiled code."""
+"""Files of ratings with lines of `user item rating [time]`, parsed by compiled code.
+
+The parser is written by hand because the separator may be `::`, which the readers of NumPy and Arrow do not take, and
+because it checks every rating and names the line that is wrong. It reads 8.0 million ratings per second of CPU time,
+`numpy.loadtxt` 1.6 million; `pyarrow.csv`, an optional dependency, parses 13 million, without any of the checks
+(`python benchmarks/parsers.py`).
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +16,7 @@ import numpy.typing as npt
 from rankloop.datasets.archives import Member
 from rankloop.datasets.streams import whole_lines
 from rankloop.kernels import entry
+from rankloop.kernels.arrays import Bytes, Ints, Ints32
 
 BLOCK = 1 << 22
 LARGEST_ID = 2**31 - 1
@@ -38,8 +45,8 @@ class RatingColumns(NamedTuple):
 
 
 @entry
-def _parse(text: Any, separator: int, width: int, code_of: Any, users: Any, items: Any, half_stars: Any,
-           where: Any) -> int:  # fmt: skip
+def _parse(text: Bytes, separator: int, width: int, code_of: Ints32, users: Ints32, items: Ints32, half_stars: Bytes,
+           where: Ints) -> int:  # fmt: skip
     """Parse whole lines into the rows from where[N_ROWS] on; a field ends with `width` separators."""
     i = 0
     row = where[N_ROWS]

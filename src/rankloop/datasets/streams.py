@@ -17,7 +17,7 @@ def open_bytes(path: Path) -> IO[bytes]:
             packed = file.read(2) == b"\x1f\x8b"
         return cast(IO[bytes], gzip.open(path)) if packed else open(path, "rb")
     except FileNotFoundError:
-        raise ValueError(f"no file {path}") from None
+        raise ValueError(f"there is no file {path}") from None
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror})") from None
 

@@ -22,9 +22,9 @@ def synthetic_letor(
     Parameters
     ----------
     n_queries
-        How many queries.
+        Number of queries.
     n_features
-        How many features.
+        Number of features.
     documents
         The fewest and the most documents of a query.
     seed

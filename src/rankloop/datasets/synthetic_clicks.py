@@ -24,13 +24,13 @@ class SyntheticQueries:
     Parameters
     ----------
     n_queries
-        How many queries there are.
+        Number of queries.
     n_items
-        How many items each has; lists show the first 10, and sometimes one of the others.
+        Number of items of each query; lists show the first 10, and sometimes one of the others.
     exponent
         The k-th query is asked in proportion to 1 / k^exponent.
     seed
-        Of everything that is the same in all logs: attractions and frequencies.
+        Seed of everything that is the same in all logs: attractions and frequencies.
 
     Examples
     --------

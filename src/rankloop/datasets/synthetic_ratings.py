@@ -47,13 +47,13 @@ def synthetic_ratings(
     n_users, n_items
         The size of the catalogue; every user has rated something.
     n_genres
-        How many genres there are.
+        Number of genres.
     most_genres
-        How many of them an item has at most: 1 to 4. Songs have a single one in Yahoo's music ratings.
+        Largest number of genres of an item, 1 to 4. Songs have a single one in Yahoo's music ratings.
     density
         The share of all pairs of user and item that have five stars.
     seed
-        Of everything.
+        Seed of all random numbers.
 
     Examples
     --------

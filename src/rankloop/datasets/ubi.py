@@ -35,7 +35,7 @@ def read_ubi(
     queries, events
         The two files; the same file may hold both.
     n_positions
-        How many hits of a query to read.
+        Number of hits of a query to read.
     actions
         The actions that count as clicks; events of other actions are passed over.
 

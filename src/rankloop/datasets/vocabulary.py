@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
 from rankloop.kernels import compiled, entry
+from rankloop.kernels.arrays import Bytes, Ints, Ints32
 
 NUMERIC = 1 << 30
 """Item codes below this are the item's name, a decimal number; those from it on count the other names."""
 
 
 @compiled
-def intern(text: Any, begin: int, end: int, add: bool, table: Any, names: Any, offsets: Any, counts: Any) -> int:
+def intern(
+    text: Bytes, begin: int, end: int, add: bool, table: Ints32, names: Bytes, offsets: Ints, counts: Ints
+) -> int:
     """The number of the name text[begin:end]; a new name is added, or has the number -1."""
     word = np.uint64(0xCBF29CE484222325)
     for i in range(begin, end):
@@ -46,7 +49,9 @@ def intern(text: Any, begin: int, end: int, add: bool, table: Any, names: Any, o
 
 
 @compiled
-def item_code(text: Any, begin: int, end: int, add: bool, table: Any, names: Any, offsets: Any, counts: Any) -> int:
+def item_code(
+    text: Bytes, begin: int, end: int, add: bool, table: Ints32, names: Bytes, offsets: Ints, counts: Ints
+) -> int:
     """The code of an item's name: itself where it is a plain number, which needs no place in the table."""
     if 0 < end - begin < 10 and (text[begin] != 48 or end - begin == 1):
         value = 0
@@ -62,7 +67,7 @@ def item_code(text: Any, begin: int, end: int, add: bool, table: Any, names: Any
 
 
 @entry
-def _intern_one(text: Any, add: bool, as_item: bool, table: Any, names: Any, offsets: Any, counts: Any) -> int:
+def _intern_one(text: Bytes, add: bool, as_item: bool, table: Ints32, names: Bytes, offsets: Ints, counts: Ints) -> int:
     find = 0
     if as_item:
         find = item_code(text, 0, len(text), add, table, names, offsets, counts)
@@ -72,7 +77,7 @@ def _intern_one(text: Any, add: bool, as_item: bool, table: Any, names: Any, off
 
 
 @entry
-def _rehash(table: Any, names: Any, offsets: Any, n: int) -> None:
+def _rehash(table: Ints32, names: Bytes, offsets: Ints, n: int) -> None:
     mask = len(table) - 1
     for number in range(n):
         word = np.uint64(0xCBF29CE484222325)
@@ -104,7 +109,7 @@ class Vocabulary(Sequence[str]):
         self.counts = np.zeros(1, np.int64)
 
     @property
-    def arrays(self) -> tuple[Any, Any, Any, Any]:
+    def arrays(self) -> tuple[Ints32, Bytes, Ints, Ints]:
         """What the compiled functions take."""
         return self.table, self.names, self.offsets, self.counts
 
@@ -158,5 +163,5 @@ class Vocabulary(Sequence[str]):
         return (self[i] for i in range(len(self)))
 
 
-def _bytes(name: str) -> Any:
+def _bytes(name: str) -> Bytes:
     return np.frombuffer(name.encode() or b"", np.uint8)

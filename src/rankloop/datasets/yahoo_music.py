@@ -31,7 +31,7 @@ def read_yahoo_music(paths: str | Path | Sequence[str | Path], *, name: str | No
         some or all of `train_*.txt` and `test_*.txt`, each packed with gzip or not. Ratings take 9 bytes each in
         memory, 6.5 GB for all 717 million.
     name
-        What tables and plots call the data; the name of the first file or folder if not given.
+        Name of the data in tables and plots; that of the first file or folder if not given.
 
     Examples
     --------

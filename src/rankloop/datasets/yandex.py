@@ -4,13 +4,12 @@
     session  time  C  url
 
 separated by tabs. Each query action becomes one session of the log. A click belongs to the latest query of its session
-that shows the url.
+that shows the url. No library reads this format.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from rankloop.datasets.click_logs import ClickLog, ReadReport
 from rankloop.datasets.streams import blocks_of_lines
 from rankloop.datasets.vocabulary import Vocabulary, intern, item_code
 from rankloop.kernels import compiled, entry
+from rankloop.kernels.arrays import Bytes, Clicks, Ints, Ints32
 
 REASONS = (
     "a query line with fewer than 6 fields",
@@ -37,16 +37,16 @@ MOST_FIELDS = 256
 
 
 @compiled
-def _count(skipped: Any, reason: int, line: int) -> None:
+def _count(skipped: Ints, reason: int, line: int) -> None:
     if skipped[0, reason] == 0:
         skipped[1, reason] = line
     skipped[0, reason] += 1
 
 
 @entry
-def _parse(text: Any, where: Any, queries: Any, items: Any, clicks: Any, skipped: Any, query_table: Any,
-           query_names: Any, query_offsets: Any, query_counts: Any, table: Any, names: Any, offsets: Any,
-           counts: Any) -> None:  # fmt: skip
+def _parse(text: Bytes, where: Ints, queries: Ints32, items: Ints32, clicks: Clicks, skipped: Ints,
+           query_table: Ints32, query_names: Bytes, query_offsets: Ints, query_counts: Ints, table: Ints32,
+           names: Bytes, offsets: Ints, counts: Ints) -> None:  # fmt: skip
     """Parse whole lines into the rows from where[N_ROWS] on."""
     begin = np.zeros(MOST_FIELDS + 1, np.int64)
     end = np.zeros(MOST_FIELDS + 1, np.int64)
@@ -144,7 +144,7 @@ def read_yandex(path: str | Path, *, n_positions: int = 10) -> ClickLog:
     path
         The file.
     n_positions
-        How many results of a list to read.
+        Number of results of a list to read.
 
     Examples
     --------

@@ -33,7 +33,7 @@ def check_probabilities(name: str, given: Any, least: int = 1) -> Floats:
 def check_features(
     name: str, given: Any, bounds: tuple[float, float] | None = None, width: int | None = None
 ) -> Floats:
-    """A read-only copy of a matrix of numbers, one row an item; or, if `width` is given, of that many numbers.
+    """A read-only copy of a matrix of numbers, one row for each item; or, if `width` is given, of that many numbers.
 
     Numbers that miss the bounds by rounding are moved to them. An array that is already read-only is not copied: many
     users may share one.

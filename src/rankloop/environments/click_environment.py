@@ -36,7 +36,7 @@ class ClickEnvironment:
     attraction: Floats
     name: str
     n_positions: int | None = None
-    """The longest list the model knows how to answer; None where any will do."""
+    """Length of the longest list that the model can answer; None where there is no limit."""
     offers: tuple[str, ...] = ("n_items", "n_positions")
     """What policies may be told, by the names of attributes."""
 
@@ -52,7 +52,7 @@ class ClickEnvironment:
     def click(self, ranking: Any, seed: int | Stream | None = None) -> list[int]:
         """Draw one user's clicks on a list: 0 or 1 for each position.
 
-        `seed` is a number, or the stream of random numbers to draw from, which is then used up a little.
+        `seed` is a number, or a stream of random numbers to draw from, which then moves on.
         """
         items = check_list(ranking, self.n_items, self.n_positions)
         rng = seed if isinstance(seed, np.ndarray) else stream(seed)
@@ -72,9 +72,10 @@ class ClickEnvironment:
         return float(self.optimal_rewards[n] - self._reward(self.attraction[items[:n]]))
 
     def optimal_list(self, n_positions: int | None = None) -> list[int]:
-        """The list of that length with the highest reward: the most attractive items at the weightiest positions.
+        """The list of that length with the highest reward.
 
-        Where positions weigh less the lower they are, that is the items in descending order of attraction.
+        The most attractive items stand at the positions of the largest weights; where weights fall from the top, items
+        are in descending order of attraction.
         """
         most = self.n_items if self.n_positions is None else min(self.n_items, self.n_positions)
         n = most if n_positions is None else check_whole("n_positions", n_positions, 1, most)
@@ -103,7 +104,7 @@ class ClickEnvironment:
         raise NotImplementedError
 
     def _weights(self, n_positions: int) -> Floats:
-        """How much each position counts; equal weights go with any order of the same items."""
+        """The weight of each position; at equal weights, any order of the same items is as good."""
         raise NotImplementedError
 
     def _check_top(self, top: int | None) -> int:

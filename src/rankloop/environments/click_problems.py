@@ -12,6 +12,7 @@ from rankloop.environments.click_environment import ClickEnvironment
 from rankloop.environments.dependent_click_model import DependentClickModel
 from rankloop.environments.position_based_model import PositionBasedModel
 from rankloop.environments.problems import ClickProblem
+from rankloop.wording import listed
 
 
 def click_problems(
@@ -26,8 +27,8 @@ def click_problems(
     click_model
         `CM`, `DCM` or `PBM`: which of the models in a file to take.
     n_items
-        How many items each problem has: those of the most frequent list first, then the most shown. Queries with fewer
-        are left out.
+        Number of items of each problem: those of the most frequent list first, then the most shown. Queries with fewer
+        items are left out.
 
     Examples
     --------
@@ -52,7 +53,8 @@ def click_problems(
         if environment is not None:
             problems.append(ClickProblem(entry.query, environment, list(range(n_items)), entry.items[:n_items]))
     if not problems:
-        raise ValueError(f"no query has {n_items} items")
+        most = max((len(entry.items) for entry in source), default=0)
+        raise ValueError(f"no query has {n_items} items: the longest has {most}" if most else "there are no queries")
     return problems
 
 
@@ -60,8 +62,11 @@ def _environment(entry: QueryModel, click_model: str | None, n_items: int) -> Cl
     if click_model not in ("CM", "DCM", "PBM"):
         raise ValueError(f"click_model must be 'CM', 'DCM' or 'PBM', not {click_model!r}")
     if click_model not in entry.parameters:
-        known = ", ".join(entry.parameters)
-        raise ValueError(f"query {entry.query!r} has no {click_model}, only {known}: fit it with --model {click_model}")
+        known = listed(entry.parameters)
+        raise ValueError(
+            f"query {entry.query!r} has the fitted {known}, but no {click_model}: "
+            f"fit it too (rankloop clicks fit --model {click_model}), or choose another click model"
+        )
     if len(entry.items) < n_items:
         return None
     parameters = entry.parameters[click_model]

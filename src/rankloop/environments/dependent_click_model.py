@@ -41,18 +41,18 @@ def _gains(environment: DependentState) -> Floats:
 
 
 class DependentClickModel(ClickEnvironment):
-    """Users who scan a list from the top, click what attracts them, and after a click may leave satisfied.
+    """Users who scan a list from the top, click what attracts them, and may leave satisfied after a click.
 
     The reward of a list is the probability of leaving satisfied, `1 - prod (1 - abandonment(k) attraction)`.
 
     Parameters
     ----------
     attraction
-        The probability with which each item, once seen, is clicked.
+        Probability of a click on each item, once it is seen.
     abandonment
-        The probability of leaving after a click, for each position. Lists may be no longer than this.
+        Probability of leaving after a click, for each position. Lists may be no longer than this.
     name
-        What tables and plots call the problem.
+        Name of the problem in tables and plots.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the click environments whose preferences change share: a schedule of epochs, and the clock that walks it."""
+"""What the click environments whose preferences change share: a schedule of epochs, and its clock."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def _gains(environment: DriftingState) -> Floats:
 
 
 class DriftingEnvironment:
-    """Base of the environments in which one click model follows another, at moments no policy is told.
+    """Base of the environments in which one click model follows another, without notice to policies.
 
-    Each list that is answered takes one step. After the last epoch the first one comes again. The regret of a list is
-    counted against the best list at that step.
+    Each list that is answered takes one step. After the last epoch the first one begins again. The regret of a list is
+    measured against the best list at that step.
 
-    A subclass says how to make the users of one epoch of its attractions (`_users`).
+    A subclass makes the users of an epoch from its attractions (`_users`).
     """
 
     name: str
@@ -91,30 +91,30 @@ class DriftingEnvironment:
         seed: int | None = None,
         **more: Any,
     ) -> Self:
-        """The drift of the reference's experiments, which surprises a policy that had settled.
+        """The drift of the reference's experiments, which surprises a policy that has settled on a list.
 
-        Epochs with the default attraction, the first one among them, alternate with epochs in which random items rise.
+        Epochs with the default attraction, which come first, alternate with epochs in which random items rise.
 
         Parameters
         ----------
         attraction
-            The default attraction of each item.
+            Default attraction of each item.
         positions
-            What the click model knows of positions, where it does: abandonment, or examination.
+            Parameters of positions, where the click model has any: abandonment, or examination.
         stay
-            How many of the most attractive items never change.
+            Number of the most attractive items that never change.
         raised
-            How many of the others, drawn anew each time, are raised.
+            Number of the other items, drawn anew each time, that are raised.
         raised_to
-            The attraction they are raised to.
+            Attraction to which they are raised.
         raised_for, default_for
-            How many lists the two kinds of epochs last.
+            Number of lists that the two kinds of epochs last.
         breakpoints
-            How often the attraction changes; the last time at the end, where the first epoch comes again.
+            Number of changes; the last one is at the end, where the first epoch begins again.
         seed
-            Of the draws of the raised items.
+            Seed of the draws of the raised items.
         more
-            What else the environment takes: its name.
+            Further arguments of the environment: its name.
 
         Examples
         --------
@@ -151,7 +151,7 @@ class DriftingEnvironment:
 
     @property
     def n_positions(self) -> int | None:
-        """The longest list the model knows how to answer; None where any will do."""
+        """Length of the longest list that the model can answer; None where there is no limit."""
         return self.epochs[0].n_positions
 
     @property
@@ -192,7 +192,7 @@ class DriftingEnvironment:
     def click(self, ranking: Any, seed: int | Stream | None = None) -> list[int]:
         """Draw one user's clicks on a list, 0 or 1 for each position, and go on to the next user.
 
-        `seed` is a number, or the stream of random numbers to draw from, which is then used up a little.
+        `seed` is a number, or a stream of random numbers to draw from, which then moves on.
         """
         items = check_list(ranking, self.n_items, self.n_positions)
         clicks = np.zeros(len(items), np.uint8)

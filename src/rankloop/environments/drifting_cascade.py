@@ -1,4 +1,4 @@
-"""The cascade model with preferences that change: one row of attractions an epoch."""
+"""The cascade model with preferences that change from epoch to epoch."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from rankloop.kernels.arrays import Floats
 
 
 class DriftingCascade(DriftingEnvironment):
-    """Users of the cascade model whose preferences change from epoch to epoch, at moments no policy is told.
+    """Users of the cascade model whose preferences change from epoch to epoch, without notice to policies.
 
-    Each list that is answered takes one step. After the last epoch the first one comes again. The regret of a list is
-    counted against the best list at that step.
+    Each list that is answered takes one step. After the last epoch the first one begins again. The regret of a list is
+    measured against the best list at that step.
 
     Parameters
     ----------
     attractions
-        One row for each epoch: the probability with which each item, once seen, is clicked.
+        Probability of a click on each item, once it is seen: one row for each epoch.
     epoch_length
-        How many lists an epoch answers: one number for all epochs, or one for each.
+        Number of lists that an epoch lasts: one number for all epochs, or one for each.
     name
-        What tables and plots call the problem.
+        Name of the problem in tables and plots.
 
     Examples
     --------

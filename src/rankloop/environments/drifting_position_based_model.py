@@ -1,4 +1,4 @@
-"""The position-based model with preferences that change: one row of attractions an epoch."""
+"""The position-based model with preferences that change from epoch to epoch."""
 
 from __future__ import annotations
 
@@ -17,14 +17,10 @@ class DriftingPositionBasedModel(DriftingEnvironment):
 
     Parameters
     ----------
-    attractions
-        One row for each epoch: the probability with which each item, once seen, is clicked.
+    attractions, epoch_length, name
+        As in `DriftingCascade`.
     examination
-        The probability with which each position is seen; it does not change.
-    epoch_length
-        How many lists an epoch answers: one number for all epochs, or one for each.
-    name
-        What tables and plots call the problem.
+        Probability with which each position is seen; it does not change.
 
     Examples
     --------

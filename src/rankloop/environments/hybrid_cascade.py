@@ -97,11 +97,11 @@ class Explained(NamedTuple):
     attraction
         The probability of a click on the item once it is seen: `relevance + novelty`, clipped to [0, 1].
     relevance
-        What its relevance contributes, `trade_off z'beta`.
+        Contribution of its relevance, `trade_off z'beta`.
     novelty
-        What the topics contribute that it adds to the items above it, `(1 - trade_off) omega'theta`.
+        Contribution of the topics that it adds to the items above it, `(1 - trade_off) omega'theta`.
     gain
-        How much of each topic it adds, `omega`.
+        Amount of each topic that it adds, `omega`.
     """
 
     attraction: Floats
@@ -122,27 +122,27 @@ class HybridCascade(ClickEnvironment):
     Parameters
     ----------
     relevance
-        One row of relevance features z for each item.
+        Relevance features z, one row for each item.
     topics
-        One row for each item: how much of each topic it covers, from 0 to 1.
+        Coverage of each topic, from 0 to 1, one row for each item.
     beta
-        What the user thinks of each relevance feature.
+        Weight that the user gives to each relevance feature.
     theta
-        What the user thinks of each topic.
+        Weight that the user gives to each topic.
     trade_off
         The thesis' lambda, from 0 (only topics count) to 1 (only relevance counts).
     name
-        What tables and plots call the problem.
+        Name of the problem in tables and plots.
     warn
-        Whether to say, as a `HybridClippingWarning`, if attractions at the first position are clipped.
+        Whether to warn, with a `HybridClippingWarning`, if attractions at the first position are clipped.
 
     Attributes
     ----------
     attraction
         The attraction of each item at the first position.
     clipped
-        How many of these were below 0, and above 1, before they were clipped. At lower positions, where items are less
-        novel, more of them can be below 0.
+        Number of these that were below 0, and above 1, before they were clipped. At lower positions, where items are
+        less novel, more of them can be below 0.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Chapter 5's simulated users: what ratings tell of them becomes their taste."""
+"""Chapter 5's simulated users, whose tastes are estimated from ratings."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ def hybrid_problems(
     Parameters
     ----------
     ratings
-        Of which the thousand most active users and the thousand most rated items are taken; or what `most_active` gave,
-        for other numbers.
+        Ratings, of which the thousand most active users and the thousand most rated items are taken; or what
+        `most_active` returned, for other numbers.
     trade_off
         The thesis' lambda, from 0 (only topics count) to 1 (only relevance counts).
     n_topics
-        How many topics: those with most items. All if not given, or as `most_active` chose.
+        Number of topics: those with the most items. All if not given, or as `most_active` chose.
     n_features
-        How many relevance features.
+        Number of relevance features.
     n_users
-        How many users, of the second half in random order; all if not given.
+        Number of users, of the second half in random order; all if not given.
     seed
-        Of the split.
+        Seed of the split.
     scaled
         Whether singular vectors are multiplied by their singular values before each item's features are scaled to
         length 1, which gives the first ones more weight. That is our choice: the thesis only says that it takes the

@@ -48,11 +48,11 @@ class PositionBasedModel(ClickEnvironment):
     Parameters
     ----------
     attraction
-        The probability with which each item, once seen, is clicked.
+        Probability of a click on each item, once it is seen.
     examination
-        The probability with which each position is seen. Lists may be no longer than this.
+        Probability with which each position is seen. Lists may be no longer than this.
     name
-        What tables and plots call the problem.
+        Name of the problem in tables and plots.
 
     Examples
     --------

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +46,9 @@ class PreferenceMatrix:
     preferences
         Square, in [0, 1], with p_ij + p_ji = 1.
     name
-        What tables and plots call the problem.
+        Name of the problem in tables and plots.
+    names
+        Names of the arms; `ranker 0` and so on if not given.
 
     Examples
     --------
@@ -64,7 +65,7 @@ class PreferenceMatrix:
 
     offers = ("n_arms",)
 
-    def __init__(self, preferences: npt.ArrayLike, *, name: str = "matrix") -> None:
+    def __init__(self, preferences: npt.ArrayLike, *, name: str = "matrix", names: Sequence[str] | None = None) -> None:
         try:
             given = np.array(preferences, np.float64)
         except (TypeError, ValueError):
@@ -80,11 +81,19 @@ class PreferenceMatrix:
         self.preferences: Floats = exact + np.tril(1 - exact.T, -1) + np.diag(np.full(len(given), 0.5))
         self.preferences.flags.writeable = False
         self.name = name
+        self._given_names = None if names is None else tuple(str(each) for each in names)
+        if self._given_names is not None and len(self._given_names) != len(given):
+            raise ValueError(f"there must be {len(given)} names, one for each arm, not {len(self._given_names)}")
 
     @property
     def n_arms(self) -> int:
         """The number of arms."""
         return len(self.preferences)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the arms."""
+        return self._given_names or tuple(f"ranker {arm}" for arm in range(self.n_arms))
 
     @cached_property
     def condorcet_winner(self) -> int | None:
@@ -151,20 +160,26 @@ class PreferenceMatrix:
         return PreferenceState(np.array(self.preferences), np.array(self.losses))
 
     def save(self, path: str | Path) -> None:
-        """Write the matrix as CSV, or as npz where the path ends so."""
+        """Write the matrix as CSV, or as npz where the path ends so; with the arms' names, where they were given."""
         with replacing(path) as file:
             if Path(path).suffix == ".npz":
-                np.savez_compressed(file, preferences=self.preferences)
+                names: dict[str, Any] = {} if self._given_names is None else {"names": np.array(self._given_names)}
+                np.savez_compressed(file, preferences=self.preferences, **names)
             else:
-                np.savetxt(file, self.preferences, fmt="%.17g", delimiter=",")
+                header = "" if self._given_names is None else ",".join(self._given_names)
+                np.savetxt(file, self.preferences, fmt="%.17g", delimiter=",", header=header, comments="")
 
     @classmethod
     def read(cls, path: str | Path) -> PreferenceMatrix:
-        """Read a matrix from CSV, text with blanks or tabs between the numbers, npy, or npz (array `preferences`)."""
+        """Read a matrix from CSV, text with blanks or tabs between the numbers, npy, or npz (array `preferences`).
+
+        The first line of a text may be a header with the arms' names; the rows may then begin with names too. In an npz
+        file they are the array `names`.
+        """
         path = Path(path)
-        table = _read_binary(path) if path.suffix in (".npz", ".npy") else _read_text(path)
+        table, names = _read_binary(path) if path.suffix in (".npz", ".npy") else _read_text(path)
         try:
-            return cls(table, name=path.stem)
+            return cls(table, name=path.stem, names=names)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
 
@@ -261,23 +276,23 @@ def _ring(n_arms: int, winner_margin: float, ring_margin: float) -> Floats:
     return preferences
 
 
-def _read_binary(path: Path) -> Floats:
+def _read_binary(path: Path) -> tuple[Floats, list[str] | None]:
     try:
         with path.open("rb") as file:  # NumPy leaves files open that it cannot read
             loaded = np.load(file, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
-                return loaded
-            names = loaded.files
-            if "preferences" in names:
-                return np.asarray(loaded["preferences"])
+                return loaded, None
+            arrays = loaded.files
+            if "preferences" in arrays:
+                return np.asarray(loaded["preferences"]), loaded["names"].tolist() if "names" in arrays else None
     except FileNotFoundError:
         raise ValueError(f"no file {path}") from None
     except Exception as error:  # NumPy raises a different one for each way a file can be broken
         raise ValueError(f"{path} is not a NumPy file, or is damaged ({error})") from None
-    raise ValueError(f"{path} has no array 'preferences', only {', '.join(names) or 'nothing'}")
+    raise ValueError(f"{path} has no array 'preferences', only {', '.join(arrays) or 'nothing'}")
 
 
-def _read_text(path: Path) -> list[list[float]]:
+def _read_text(path: Path) -> tuple[list[list[float]], list[str] | None]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except FileNotFoundError:
@@ -285,17 +300,34 @@ def _read_text(path: Path) -> list[list[float]]:
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} cannot be read as text ({error})") from None
     table: list[list[float]] = []
+    names: list[str] | None = None
     for number, line in enumerate(lines, 1):
         content = line.split("#")[0].strip()
         if not content:
             continue
-        row = [_number(field, f"{path}, line {number}") for field in re.split(r"\s*,\s*|\s+", content)]
+        fields = [field.strip().strip('"') for field in content.split(",")] if "," in content else content.split()
+        if not table and names is None and not any(_is_number(field) for field in fields):
+            names = fields
+            continue
+        if names is not None and not _is_number(fields[0]):
+            fields = fields[1:]  # the name of the row
+        row = [_number(field, f"{path}, line {number}") for field in fields]
         if table and len(row) != len(table[0]):
             raise ValueError(f"{path}, line {number}: {len(row)} numbers, where the first row has {len(table[0])}")
         table.append(row)
     if not table:
         raise ValueError(f"{path} is empty: it must hold a row of numbers for each arm")
-    return table
+    if names is not None and len(names) == len(table[0]) + 1:
+        names = names[1:]  # above the names of the rows
+    return table, names
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
 
 
 def _number(field: str, place: str) -> float:

@@ -1,9 +1,8 @@
-"""Every figure and table of the thesis declared as data, the runner for long work, and the claims."""
+"""Experiments declared as data, every figure and table of the thesis among them, and its claims."""
 
 from rankloop.experiments.declare import Amount, Claim, Experiment, Finding, Outcome, Panel, Player, Source
 from rankloop.experiments.players import load_player
-from rankloop.experiments.runner import run_experiment, run_experiments
-from rankloop.experiments.work import Interrupted
+from rankloop.experiments.runner import Interrupted, run_experiment, run_experiments
 
 __all__ = [
     "Amount",

@@ -18,6 +18,7 @@ from rankloop.environments import (
     PositionBasedModel,
     PreferenceMatrix,
 )
+from rankloop.environments.problems import each_of
 from rankloop.experiments.declare import Outcome, met_by
 from rankloop.simulation import Result
 
@@ -46,7 +47,7 @@ def bounds(outcome: Outcome) -> dict[tuple[str, str], Floats]:
             if result is None or bound is None:
                 continue
             met = met_by(panel.environment, outcome.amount_of(panel.name, player.label))
-            problems = met if isinstance(met, list) else [met]
+            problems = each_of(met)
             try:
                 each = [bound(np.maximum(result.steps, 2), result, problem) for problem in problems]
             except ValueError:  # the theorem asks for what this problem does not have, such as a gap between items

@@ -8,7 +8,7 @@ from functools import cache, partial
 import numpy as np
 
 from rankloop.environments import ClickProblem, PositionBasedModel
-from rankloop.environments.queries import N_ITEMS
+from rankloop.environments.synthetic_queries import N_ITEMS
 from rankloop.experiments.data import Data
 from rankloop.experiments.declare import Amount, Experiment, Panel, Player, Scale, Source
 from rankloop.experiments.parts import logarithmic, player

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankloop.environments.queries import drifting
+from rankloop.environments.synthetic_queries import drifting
 from rankloop.experiments.data import Data
 from rankloop.experiments.declare import Amount, Experiment, Panel, Player
 from rankloop.experiments.parts import even, player

@@ -46,7 +46,7 @@ from rankloop.experiments.statistics import (
 Comparison = Callable[[Outcome, int], list[Evidence]]
 
 ENOUGH = 2.6
-"""Standard errors between effect and bound that decide most comparisons."""
+"""Number of standard errors between effect and bound that decides most comparisons."""
 
 
 def log_ratio(over: float, under: float) -> float:
@@ -59,7 +59,7 @@ def compared(
     panels: Sequence[str],
     make: Callable[[], Evidence],
 ) -> Evidence:
-    """The evidence that is made, or that there is none, and why."""
+    """Make the evidence of a comparison; where results are missing, it decides nothing and says what is missing."""
     try:
         return make()
     except Undecidable as reason:
@@ -259,6 +259,26 @@ def exceeds(
     return compare
 
 
+def _in_each(
+    panels: Sequence[str] | None,
+    players: Sequence[str],
+    text: str,
+    make: Callable[[Outcome, int, str, str], Evidence],
+) -> Comparison:
+    """A comparison that is made for each panel and player; `text` says what it is about, with `{player}` in it."""
+
+    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
+        return [
+            compared(
+                f"{panel}: {text.format(player=player)}", [panel], partial(make, outcome, not_before, panel, player)
+            )
+            for panel in _panels(panels, outcome)
+            for player in players
+        ]
+
+    return compare
+
+
 def _grown(outcome: Outcome, players: Sequence[tuple[str, str]], since: float) -> tuple[int, int]:
     """Two steps that all players have: the last, and the last before a share of it."""
     steps = common_steps(outcome, players)
@@ -291,18 +311,7 @@ def grows(
         )(outcome, not_before)
         return one
 
-    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
-        return [
-            compared(
-                f"{panel}: growth of {player}'s {record}",
-                [panel],
-                partial(exponent, outcome, not_before, panel, player),
-            )
-            for panel in _panels(panels, outcome)
-            for player in players
-        ]
-
-    return compare
+    return _in_each(panels, players, f"growth of {{player}}'s {record}", exponent)
 
 
 def outgrows(a: str, others: Sequence[str], *, panels: Sequence[str] | None = None, since: float = 0.1) -> Comparison:
@@ -319,18 +328,7 @@ def outgrows(a: str, others: Sequence[str], *, panels: Sequence[str] | None = No
         )(outcome, not_before)
         return one
 
-    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
-        return [
-            compared(
-                f"{panel}: growth of {a} against that of {b}",
-                [panel],
-                partial(exponents, outcome, not_before, panel, b),
-            )
-            for panel in _panels(panels, outcome)
-            for b in others
-        ]
-
-    return compare
+    return _in_each(panels, others, f"growth of {a} against that of {{player}}", exponents)
 
 
 def late_share(

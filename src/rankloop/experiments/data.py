@@ -20,7 +20,7 @@ from rankloop.environments import (
     click_problems,
     hybrid_problems,
 )
-from rankloop.environments.queries import N_ITEMS, built_in
+from rankloop.environments.synthetic_queries import N_ITEMS, built_in
 from rankloop.experiments import ratings
 from rankloop.experiments.declare import Source
 from rankloop.experiments.ratings import MOVIELENS, RatedDataset

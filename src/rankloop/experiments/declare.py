@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from rankloop.environments.problems import each_of
 from rankloop.simulation import Result
 
-if TYPE_CHECKING:
-    from rankloop.experiments.data import Data
+Scale = Literal["smoke", "laptop", "paper", "own"]
+"""How much of an experiment is run: three scales for those of the thesis, and `own` for an experiment of one's own."""
 
-Scale = Literal["smoke", "laptop", "paper"]
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")
+"""The scales of the thesis' experiments."""
 
 
 class Amount(NamedTuple):
@@ -28,11 +29,11 @@ class Amount(NamedTuple):
 
     horizon: int
     runs: int
-    """Of each policy in each problem."""
+    """Number of runs of each policy in each problem."""
     problems: int | None = None
-    """How many queries or users, each of which is a run of its own; None where there is one environment."""
+    """Number of queries or users, each of which has runs of its own; None where there is one environment."""
     others: Mapping[str, Amount] = {}
-    """Who is run another amount: patterns of `panel: player`, of which the first that fits counts."""
+    """Other amounts for some players: patterns of `panel: player`, of which the first that fits counts."""
 
     def of(self, panel: str, player: str) -> Amount:
         """How much one player is run in one panel."""
@@ -66,29 +67,31 @@ class Panel:
     source: Source
     players: Sequence[Player]
     value: float | None = None
-    """Of the parameter that is studied, where the panels of an experiment are its values."""
+    """Value of the parameter that is studied, where an experiment has one panel for each value."""
     top: int | None = None
     checkpoints: int | Sequence[int] | None = None
-    """When to record; of those beyond a player's horizon, only that horizon, its half and its tenth."""
+    """Steps at which to record. A player with a shorter horizon records at those within it, and at its end, half and
+    tenth."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure, table or parameter study of the thesis."""
+    """A comparison of policies: a figure, table or parameter study of the thesis, or an experiment of one's own."""
 
     name: str
     chapter: int
     section: str
-    """Of the thesis, with the figure or table: "2.6.1, figure 2.1"."""
+    """Section of the thesis, with the figure or table: "2.6.1, figure 2.1"; empty where it is not of the thesis."""
     title: str
     text: str
-    panels: Callable[[Data, Amount], Sequence[Panel]]
-    """Makes the panels for some data and amount; the amount only tells the horizon and how many problems to take."""
+    panels: Callable[[Any, Amount], Sequence[Panel]]
+    """Function that makes the panels from data (`rankloop.experiments.data.Data`) and the amount, of which it uses only
+    the horizon and the number of problems."""
     amounts: Mapping[Scale, Amount]
     records: Sequence[str] = ("regret",)
-    """What is drawn."""
+    """Records that are drawn."""
     parameter: str = ""
-    """What the panels' values are of: the studied parameter, as the axis is labelled; "" where it is no such study."""
+    """Name of the studied parameter, whose values the panels have, for the axis; empty where nothing is studied."""
     log: bool = True
     """Whether time is drawn on a logarithmic axis."""
 
@@ -99,12 +102,12 @@ def met_by(environment: Any, amount: Amount) -> Any:
 
 
 class Failure(NamedTuple):
-    """A unit of work that could not be done, and why."""
+    """A run that could not be done, and why."""
 
     panel: str
     player: str
     run: int
-    """Its number; -1 where the player (or, with no names, the whole experiment) could not begin."""
+    """Number of the run; -1 where the player, or without names the whole experiment, could not begin."""
     error: str
 
 
@@ -119,7 +122,7 @@ class Outcome:
     """By the name of the panel and the label of the player."""
     failures: list[Failure] = field(default_factory=list)
     seconds: float = 0.0
-    """Of computation, over all units: what one core would take."""
+    """Time of all runs together: what one core would take."""
 
     @property
     def amount(self) -> Amount:
@@ -133,8 +136,7 @@ class Outcome:
     def n_problems(self, panel: str, player: str) -> int:
         """How many queries or users a player met, the first of the panel; 1 where there is one environment."""
         [found] = [each for each in self.panels if each.name == panel]
-        met = met_by(found.environment, self.amount_of(panel, player))
-        return len(met) if isinstance(met, list) else 1
+        return len(each_of(met_by(found.environment, self.amount_of(panel, player))))
 
     def result(self, panel: str, player: str) -> Result:
         """The runs of one player in one panel."""

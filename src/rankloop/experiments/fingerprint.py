@@ -1,4 +1,4 @@
-"""What defines a piece of work, and a hash of it: the name under which its results are kept."""
+"""What defines the results of a policy in an environment: the key under which they are kept."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ import numpy as np
 
 from rankloop.policies import Policy
 from rankloop.simulation import Result
-from rankloop.simulation.problems import Problem
+from rankloop.simulation.simulation import Simulation
 from rankloop.version import __version__
 
-FORMAT = 2
+FORMAT = 3
 """Of the files and of what runs mean: one more makes every result computed anew."""
 
 
-def definition(found: Sequence[Problem], blank: Result) -> str:
+def definition(found: Sequence[Simulation], blank: Result) -> str:
     """All that the runs of a policy depend on, as JSON: the same text, the same results.
 
     The number of runs is not part of it, so that runs can be added; nor are names, which change no result.
@@ -35,22 +35,17 @@ def definition(found: Sequence[Problem], blank: Result) -> str:
         "rankloop": __version__,
         "policy": f"{type(first).__module__}:{type(first).__qualname__}",
         "parameters": blank.setting["parameters"],
-        "policies": _hash(*(_policy(problem.policy) for problem in found)),
-        "source": _hash(*sorted({text for problem in found for text in _sources(type(problem.policy))})),
+        "policies": _hash(*(_policy(each.policy) for each in found)),
+        "source": _hash(*sorted({text for each in found for text in _sources(type(each.policy))})),
         "problem": blank.setting["problem"],
         "problems": len(found),
         "horizon": blank.setting["horizon"],
         "seed": blank.setting["seed"],
         "top": found[0].top,
-        "initial": _hash(*(describe(problem.initial) for problem in found)),
+        "initial": _hash(*(describe(each.initial) for each in found)),
         "steps": blank.steps.tolist(),
     }
     return json.dumps(setting, sort_keys=True)
-
-
-def fingerprint(text: str) -> str:
-    """The name of what a definition defines."""
-    return _hash(text.encode())
 
 
 def describe(value: Any) -> bytes:

@@ -18,8 +18,8 @@ import numpy as np
 
 from rankloop.experiments.declare import Outcome, Panel
 from rankloop.experiments.statistics import LEAST, Floats, Sample
+from rankloop.runs import Run
 from rankloop.simulation import Result
-from rankloop.simulation.result import Run
 from rankloop.wording import duration
 
 THESIS_STEPS = 10**8

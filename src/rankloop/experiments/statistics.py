@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.experiments.declare import Compared, Rule, Verdict
+from rankloop.simulation.difference import student_bound, student_tail
 
 Floats = npt.NDArray[np.float64]
 
@@ -107,39 +108,6 @@ def together(said: Sequence[Verdict], rule: Rule = "all") -> Verdict:
 def decisive(found: Sequence[Compared], said: Verdict) -> Compared:
     """The comparison that tells most about a claim's verdict: the first that has it, by strength."""
     return next((one for one in found if one.verdict == said), found[0])
-
-
-def student_tail(t: float, freedom: int) -> float:
-    """The probability that Student's t exceeds a value, by the finite series for whole degrees of freedom.
-
-    >>> round(student_tail(2.821, 9), 4)
-    0.01
-    """
-    angle = math.atan(abs(t) / math.sqrt(freedom))
-    sine, cosine = math.sin(angle), math.cos(angle)
-    term = cosine if freedom % 2 else 1.0
-    total = 0.0 if freedom == 1 else term
-    for k in range(3 if freedom % 2 else 2, freedom - 1, 2):
-        term *= cosine * cosine * (k - 1) / k
-        total += term
-    inside = 2 / math.pi * (angle + sine * total) if freedom % 2 else sine * total
-    tail = max(0.0, (1 - inside) / 2)
-    return tail if t > 0 else 1 - tail
-
-
-def student_bound(chance: float, freedom: int) -> float:
-    """The value that Student's t exceeds with a given probability, at most a half.
-
-    >>> round(student_bound(0.01, 9), 3)
-    2.821
-    """
-    low, high = 0.0, 1.0
-    while student_tail(high, freedom) > chance:
-        high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if student_tail(middle, freedom) > chance else (low, middle)
-    return high
 
 
 def binomial_tail(successes: int, trials: int, probability: float) -> float:

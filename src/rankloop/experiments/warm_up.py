@@ -22,10 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.experiments.units import Errand, Pulse, play
 from rankloop.kernels.compiler import cache_directory
 from rankloop.policies import Policy
-from rankloop.simulation.problems import Problem
+from rankloop.runs.job import Counter, Task, do
+from rankloop.simulation.jobs import SimulationWork
+from rankloop.simulation.simulation import Simulation
 
 FEW = 2
 """So many pairs are compiled here: to start processes takes as long."""
@@ -34,19 +35,18 @@ SHORT = 100
 """Steps of the run that makes the compiler compile."""
 
 
-def kind(problem: Problem) -> str:
+def kind(simulation: Simulation) -> str:
     """What the compiler compiles a loop for: the types of a policy's and an environment's state.
 
     Empty where nothing is compiled: for policies that run at Python's speed.
     """
-    if not isinstance(problem.policy, Policy):
+    if not isinstance(simulation.policy, Policy):
         return ""
-    environment = problem.environment.state if problem.is_duel else problem.environment.state_at(problem.top)
-    return f"{_types(problem.policy.state)} in {_types(environment)}"
+    return f"{_types(simulation.policy.state)} in {_types(simulation.environment_state())}"
 
 
 def warm_up(
-    pairs: Mapping[str, Problem], workers: int, tell: Callable[[int], None], stopping: Callable[[], bool]
+    pairs: Mapping[str, Simulation], workers: int, tell: Callable[[int], None], stopping: Callable[[], bool]
 ) -> None:
     """Compile the pairs, given by their kinds, that are not in the cache, in as many processes as there are workers.
 
@@ -62,10 +62,10 @@ def warm_up(
     if len(cold) <= FEW or workers < 2:
         return
     # A policy's second environment compiles in a quarter of the time, in the same process.
-    groups: dict[str, list[tuple[str, Problem]]] = {}
+    groups: dict[str, list[tuple[str, Simulation]]] = {}
     for name, pair in cold.items():
         groups.setdefault(name.partition(" in ")[0], []).append((name, pair))
-    waiting: queue.SimpleQueue[list[tuple[str, Problem]]] = queue.SimpleQueue()
+    waiting: queue.SimpleQueue[list[tuple[str, Simulation]]] = queue.SimpleQueue()
     for group in sorted(groups.values(), key=len, reverse=True):
         waiting.put(group)
     ended: queue.SimpleQueue[bool] = queue.SimpleQueue()
@@ -85,10 +85,10 @@ def warm_up(
             helper.end()
 
 
-def remember(name: str, problem: Problem) -> None:
+def remember(name: str, simulation: Simulation) -> None:
     """Note that a pair is in the cache, since this process has compiled it."""
     directory = cache_directory()
-    if directory is not None and name and _cachable(problem):
+    if directory is not None and name and _cachable(simulation):
         with suppress(OSError):
             _marker(directory, name).touch()
 
@@ -119,13 +119,13 @@ class _Helper:
                     self._ended.put(True)
         self._ended.put(False)
 
-    def _compile(self, name: str, pair: Problem) -> None:
+    def _compile(self, name: str, pair: Simulation) -> None:
         """Where a pair cannot be sent or compiled there, this process will meet the same trouble and tell."""
         into, out = self._process.stdin, self._process.stdout
         assert into is not None
         assert out is not None
         try:
-            message = pickle.dumps(Errand((0,), (pair,), 0, np.array([SHORT]), SHORT))
+            message = pickle.dumps(Task((0,), SimulationWork({0: pair}, 1, 0, np.array([SHORT]), SHORT)))
         except Exception:
             return
         into.write(message)
@@ -151,18 +151,17 @@ def help_out() -> None:
     answers, sys.stdout = sys.stdout, sys.stderr
     while True:
         try:
-            errand = pickle.load(sys.stdin.buffer)
-            played = play(errand, Pulse())
+            finished = do(pickle.load(sys.stdin.buffer), Counter())
         except EOFError:
             return
         except Exception:
-            played = []
-        print("done" if all(each.run for each in played) and played else "failed", file=answers, flush=True)
+            finished = []
+        print("done" if all(each.run for each in finished) and finished else "failed", file=answers, flush=True)
 
 
-def _cachable(problem: Problem) -> bool:
+def _cachable(simulation: Simulation) -> bool:
     """Whether the compiled loop is kept on disk: what other packages define is compiled anew in each process."""
-    parts: Sequence[Any] = (problem.policy, getattr(problem.policy, "state", None), problem.environment)
+    parts: Sequence[Any] = (simulation.policy, getattr(simulation.policy, "state", None), simulation.environment)
     return all(type(part).__module__.startswith("rankloop.") for part in parts)
 
 

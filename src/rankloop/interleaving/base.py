@@ -45,13 +45,13 @@ class Interleaving:
     Parameters
     ----------
     method
-        The interleaver that made it.
+        Name of the interleaver that made it.
     items
-        What to show, from the top; all pages so far.
+        Items to show, from the top, of all pages so far.
     notes
-        For each position one number for each ranker, from which the method computes credit.
+        One number for each position and ranker, from which the method computes credit.
     seed
-        Of the draft: further pages continue it.
+        Seed of the draft, which further pages continue.
 
     Examples
     --------
@@ -153,12 +153,13 @@ class Interleaver:
         Parameters
         ----------
         lists
-            Each ranker's items, the best first. They may differ in length and in what they hold; an item that a list
+            Items of each ranker, best first. The lists may differ in length and in their items; an item that a list
             repeats counts at its first place.
         length
-            How many items to show; fewer if the lists have fewer between them.
+            Number of items to show; fewer if the lists together have fewer.
         seed
-            The same seed and lists give the same result. None takes one from the operating system.
+            Seed of the random numbers: the same seed and lists give the same result. None takes one from the operating
+            system.
         """
         return self._page(lists, length, secrets.randbits(63) if seed is None else check_seed(seed), None)
 

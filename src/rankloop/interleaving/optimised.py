@@ -247,8 +247,8 @@ class Optimised(Interleaver):
     Parameters
     ----------
     horizon
-        How many positions the programme covers, at most 12: best the length of a page. Further pages need the same
-        as the first.
+        Number of positions that the programme covers, at most 12: best the length of a page. Further pages need the
+        same as the first.
 
     Examples
     --------

@@ -183,7 +183,7 @@ class Probabilistic(Interleaver):
     Parameters
     ----------
     exponent
-        How steeply the chance of being drawn falls with the rank.
+        Steepness with which the chance of being drawn falls with the rank.
 
     Examples
     --------

@@ -14,7 +14,7 @@ class ProbabilisticMultileaving(Probabilistic):
     Parameters
     ----------
     exponent
-        How steeply the chance of being drawn falls with the rank.
+        Steepness with which the chance of being drawn falls with the rank.
 
     Examples
     --------

@@ -45,6 +45,17 @@ def record_win(wins: Ints, above: Floats, mass: Floats, i: int, j: int) -> None:
         mass[j, i] = binomial_mass(trials + 1, b)
 
 
+@inlined
+def _draw_under(rng: Stream, a: float, b: float, limit: float, slope: float) -> float:
+    """A draw from under the exponential of `draw_below`, if it is accepted, else the limit."""
+    step = math.log(1.0 - uniform(rng)) / slope
+    x = limit + step
+    if x <= 0.0:
+        return limit
+    accept = a * math.log(x / limit) + b * math.log((1.0 - x) / (1.0 - limit)) - slope * step
+    return x if math.log(1.0 - uniform(rng)) < accept else limit
+
+
 @compiled
 def draw_below(rng: Stream, a: float, b: float, limit: float, density: float) -> float:
     """A draw from Beta(a + 1, b + 1) where it falls below `limit`, else `limit`; `density` is that of the limit.
@@ -56,14 +67,7 @@ def draw_below(rng: Stream, a: float, b: float, limit: float, density: float) ->
     if rising > 0.0:
         slope = rising / (limit * (1.0 - limit))
         if density < slope:
-            if uniform(rng) * slope >= density:
-                return limit
-            step = math.log(1.0 - uniform(rng)) / slope
-            x = limit + step
-            if x <= 0.0:
-                return limit
-            accept = a * math.log(x / limit) + b * math.log((1.0 - x) / (1.0 - limit)) - slope * step
-            return x if math.log(1.0 - uniform(rng)) < accept else limit
+            return limit if uniform(rng) * slope >= density else _draw_under(rng, a, b, limit, slope)
     return min(limit, beta(rng, a + 1.0, b + 1.0))
 
 
@@ -110,14 +114,7 @@ def draw_below_given_half(
         slope = rising / (limit * (1.0 - limit))
         density = 2.0 * (b + 1) * mass * math.exp(a * log_up + b * log_down)
         if density <= slope * chance:
-            if q * slope >= density:
-                return limit
-            step = math.log(1.0 - uniform(rng)) / slope
-            x = limit + step
-            if x <= 0.0:
-                return limit
-            accept = a * math.log(x / limit) + b * math.log((1.0 - x) / (1.0 - limit)) - slope * step
-            return x if math.log(1.0 - uniform(rng)) < accept else limit
+            return limit if q * slope >= density else _draw_under(rng, a, b, limit, slope)
     return min(limit, draw_lower_half(rng, a, b, chance))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -53,7 +53,13 @@ class AsyncLive:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="rankloop")
 
     async def __aenter__(self) -> Self:
-        await self._run(self._open)
+        opening = self._threads.submit(self._open)
+        try:
+            await asyncio.wrap_future(opening)
+        except BaseException:  # such as a time limit: it is opened all the same, and nobody would close it
+            opening.add_done_callback(_close_opened)
+            self._threads.shutdown(wait=False)
+            raise
         return self
 
     async def __aexit__(
@@ -160,3 +166,8 @@ class AsyncLive:
     async def warm_up(self) -> None:
         """Compile what the loops need before traffic comes."""
         await self._run(lambda: self._ready.warm_up())
+
+
+def _close_opened(opening: Future[Live]) -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()

@@ -79,11 +79,21 @@ class Hearing:
     def _join(self, joining: Iterable[Joining], fates: list[str]) -> None:
         """Let events join their impressions; what becomes of each is noted at its place, of the first one there."""
         journal = self._journal
-        now = journal.now()
+        now, away = journal.now(), list[Joining]()
         with journal.lock:
             for place, impression, event, body in joining:
-                fate = self._join_held(impression, event, body, now)
-                fates[place] = fates[place] or fate
+                if impression.away:
+                    away.append((place, impression, event, body))
+                else:
+                    fate = self._join_held(impression, event, body, now)
+                    fates[place] = fates[place] or fate
+        for place, impression, event, body in away:  # they have left memory since they were found
+            found, _ = self._impressions.find(impression.ticket)
+            if found is None:
+                count(journal, impression.loop, "late")
+                fates[place] = fates[place] or "late"
+            else:
+                self._join([(place, found, event, body)], fates)
 
     def _join_held(self, impression: Impression, event: Event, body: bytes, now: int) -> str:
         loop, counts = impression.loop, impression.loop.counts
@@ -101,7 +111,7 @@ class Hearing:
         if event.action == CLICK:
             counts["clicks"] += 1
         elif event.action == SHOWN:
-            loop.queue.append((impression.deadline, impression.seq))
+            loop.queue.push(impression.deadline, impression.seq)
         return "accepted"
 
     def _position(self, impression: Impression, item: str | None) -> int | None:

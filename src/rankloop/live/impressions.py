@@ -1,16 +1,18 @@
 """Impressions: open while their windows last, joined with their events, then closed and learned from, once.
 
-An impression is in memory from when it is handed out. After a restart it comes back when an event asks for it, or with
-the others that the last program left open, a few at a time; and one that a crash kept from the journal comes back by
-its id.
+An impression is in memory from when it is handed out. Where there are too many, those that have been open for longest
+leave it, and come back when an event asks for them or when their window ends. After a restart it comes back when an
+event asks for it, or with the others that the last program left open, a few at a time; and one that a crash kept from
+the journal comes back by its id.
 """
 
 from __future__ import annotations
 
 import hashlib
-import heapq
 import logging
+from collections import deque
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from rankloop.interleaving import Interleaving
 from rankloop.live.entries import (
@@ -33,12 +35,16 @@ from rankloop.live.journal import Journal
 from rankloop.live.learner import DuelLearner, Learner
 from rankloop.live.loops import Loop, Loops
 from rankloop.live.replay import policy_view
-from rankloop.live.stores import StoreError
+from rankloop.live.stores import StoreError, StoreLost
 from rankloop.live.tokens import Ticket
 from rankloop.live.warm import WarmLearners
 
 logger = logging.getLogger("rankloop.live")
 
+BYTES = 500
+"""Bytes that an open impression takes in memory, about."""
+PUT_AWAY_AT_ONCE = 2_000
+"""Impressions that leave memory, at most, while nobody else can write."""
 LOADED_AT_ONCE = 500
 """Entries that are looked at for impressions left open, while nobody else can write."""
 CLOSED_AGAIN_AFTER = 1_000
@@ -48,7 +54,20 @@ CLOSED_AGAIN_AFTER = 1_000
 class Impression:
     """An open impression: what was shown, and what has come back so far."""
 
-    __slots__ = ("at", "body", "clicks", "closed", "deadline", "learner", "loop", "page", "seen", "seq", "shown")
+    __slots__ = (
+        "at",
+        "away",
+        "body",
+        "clicks",
+        "closed",
+        "deadline",
+        "learner",
+        "loop",
+        "page",
+        "seen",
+        "seq",
+        "shown",
+    )
 
     def __init__(self, seq: int, at: int, learner: int, loop: Loop, body: bytes, shown: bool) -> None:
         self.seq, self.at, self.learner, self.loop, self.body = seq, at, learner, loop, body
@@ -58,6 +77,8 @@ class Impression:
         self.seen = -1
         self.shown = shown
         self.closed = False
+        self.away = False
+        """Whether it has left memory, so that whoever still has it must ask for it again."""
         self.page: Interleaving | None = None
 
     def is_of(self, ticket: Ticket) -> bool:
@@ -88,19 +109,39 @@ class Impression:
         self.deadline = at + self.loop.window
 
     @property
+    def ticket(self) -> Ticket:
+        """What its id says."""
+        return Ticket(self.seq, self.at, self.learner, self.body)
+
+    @property
     def clicked(self) -> tuple[int, ...]:
         """The positions that were clicked."""
         return tuple(k for k in range(self.clicks.bit_length()) if self.clicks >> k & 1)
 
 
 class Impressions:
-    """All open impressions of a store."""
+    """All open impressions of a store.
 
-    def __init__(self, journal: Journal, loops: Loops, learners: WarmLearners) -> None:
+    Parameters
+    ----------
+    journal
+        Where what happens to them is written.
+    loops, learners
+        What they belong to.
+    memory
+        Bytes that they may take in memory, about.
+    """
+
+    def __init__(self, journal: Journal, loops: Loops, learners: WarmLearners, memory: int) -> None:
         self._journal, self._loops, self._learners = journal, loops, learners
         self._store = journal.store
         self._secret = journal.header.secret
         self._open: dict[int, Impression] = {}
+        self._most = max(1, memory // BYTES)
+        self._away_upto = 0
+        """Impressions that began up to this entry may have been put away; 0: none has."""
+        self._overdue: deque[int] = deque()
+        """Those that had been put away when their window ended: they are to be brought back and closed."""
         self.trimmed = journal.header.trimmed
         """Entries up to this one have been removed."""
         self._unloaded = (journal.header.cursor, journal.header.last)
@@ -111,7 +152,7 @@ class Impressions:
     def open_held(self, seq: int, now: int, learner: int, loop: Loop, body: bytes, *, shown: bool) -> Impression:
         """Begin an impression, where the journal's lock is held."""
         self._open[seq] = impression = Impression(seq, now, learner, loop, body, shown)
-        loop.queue.append((impression.deadline, seq))
+        loop.queue.push(impression.deadline, seq)
         loop.counts["impressions"] += 1
         self._journal.changed.add(loop.number)
         return impression
@@ -156,6 +197,8 @@ class Impressions:
         """The loop that a learner belongs to."""
         try:
             return self._loops.by_number.get(self._learners.known(learner).loop)
+        except StoreLost:
+            raise
         except StoreError:
             return None
 
@@ -186,8 +229,26 @@ class Impressions:
         """No impression that began up to this entry is still open."""
         first, last = self._unloaded
         with self._journal.lock:
-            oldest = min(self._open, default=self._journal.seq + 1) - 1
-        return min(first, oldest) if first < last else oldest
+            oldest = min(self._open, default=self._journal.seq + 1)
+            if self._away_upto:
+                waiting = [deadlines.least for loop in self._loops for deadlines in (loop.queue, loop.returned)]
+                away = min([*waiting, *self._overdue], default=oldest)
+                oldest = min(oldest, away)
+                if away > self._away_upto:
+                    self._away_upto = 0
+        return min(first, oldest - 1) if first < last else oldest - 1
+
+    def put_away(self) -> None:
+        """Let those leave memory that have been open for longest, if there are too many: the journal has them."""
+        if len(self._open) <= self._most:
+            return
+        with self._journal.writing, self._journal.lock:
+            some = min(len(self._open) - int(0.9 * self._most), PUT_AWAY_AT_ONCE)
+            for impression in list(islice(self._open.values(), some)):
+                if impression.seq <= self._journal.durable and not impression.closed:
+                    impression.away = True
+                    del self._open[impression.seq]
+                    self._away_upto = max(self._away_upto, impression.seq)
 
     def load_some(self) -> None:
         """Bring some of the impressions that an earlier program left open into memory."""
@@ -205,19 +266,19 @@ class Impressions:
             for about in self._store.of_impressions(first + 1, upto):
                 later.setdefault(about.impression or 0, []).append(about)
             for entry in begun:
+                ticket = ticket_in(entry)
+                if ticket.seq in self._found:
+                    continue
                 if entry.kind == Kind.CHOICE:
-                    self._load(Ticket(entry.seq, entry.at, entry.learner, entry.body), later.get(entry.seq, []))
+                    self._load(ticket, later.get(entry.seq, []))
                 else:
-                    seq, at = entry.impression or 0, int.from_bytes(entry.body[:8], "little")
-                    about_it = list(self._store.of_impressions(seq, seq))
-                    self._load(Ticket(seq, at, entry.learner, entry.body[8:]), about_it)
+                    self._load(ticket, list(self._store.of_impressions(ticket.seq, ticket.seq)))
             self._unloaded = (upto, last)
             if upto >= last:
                 self._found.clear()
 
     def _load(self, ticket: Ticket, later: Sequence[Entry]) -> None:
-        known = ticket.seq in self._open or ticket.seq in self._found
-        if known or any(entry.kind == Kind.CLOSE for entry in later):
+        if ticket.seq in self._open or any(entry.kind == Kind.CLOSE for entry in later):
             return
         loop = self.loop_of(ticket.learner)
         if loop is not None:
@@ -226,52 +287,81 @@ class Impressions:
     def _bring_back(self, impression: Impression) -> None:
         with self._journal.lock:
             self._open[impression.seq] = impression
-            heapq.heappush(impression.loop.returned, (impression.deadline, impression.seq))
+            impression.loop.returned.push(impression.deadline, impression.seq)
+
+    def _bring_back_overdue(self) -> None:
+        """Bring impressions back that were put away, and whose windows have ended, to be closed."""
+        with self._journal.writing:
+            if self._journal.rows:
+                self._journal.flush()
+            for _ in range(min(len(self._overdue), LOADED_AT_ONCE)):
+                seq = self._overdue[0]
+                later = list(self._store.of_impressions(seq, seq))
+                begun = next((entry for entry in later if entry.kind == Kind.RECOVERED), None) or self._store.entry(seq)
+                if begun is not None:
+                    self._load(ticket_in(begun), later)
+                self._overdue.popleft()  # only now: where the store fails, it is tried again
 
     @property
     def lag(self) -> float:
         """Seconds for which the impression that has waited longest to be closed has waited."""
         now = self._journal.now()
         with self._journal.lock:
-            due = [waiting[0][0] for loop in self._loops for waiting in (loop.queue, loop.returned) if waiting]
-        return max(0, now - min(due, default=now)) / 1000
+            first = min((waiting.first for loop in self._loops for waiting in (loop.queue, loop.returned)), default=now)
+        return max(0, now - first) / 1000
 
     # -- closing -------------------------------------------------------------------------------------------------
 
-    def close_due(self, most: int | None = None) -> None:
-        """Close impressions whose windows have passed, a limited number of them if so asked."""
+    def close_due(self, most: int | None = None, *, waiting: bool = True) -> None:
+        """Close impressions whose windows have passed, a limited number of them if so asked.
+
+        Without `waiting`, only those in memory: nobody waits for the disk.
+        """
         now = self._journal.now()
-        for loop in self._loops:
-            while most != 0 and (due := self._due(loop, now)) is not None:
-                deadline, seq = due
-                impression = self._open.get(seq)
-                if impression is not None and impression.deadline <= deadline:
+        while True:
+            for loop in self._loops:
+                while most != 0 and (impression := self._due(loop, now)) is not None:
                     most = None if most is None else most - 1
                     try:
                         self.close(impression)
                     except Exception as error:  # of another key than the caller's, perhaps: it is closed later
-                        logger.error("loop %s: impression %d is closed later: %s", loop.name, seq, error)
+                        logger.error("loop %s: impression %d is closed later: %s", loop.name, impression.seq, error)
                         with self._journal.lock:
-                            heapq.heappush(loop.returned, (now + CLOSED_AGAIN_AFTER, seq))
+                            loop.returned.push(now + CLOSED_AGAIN_AFTER, impression.seq)
+            if most == 0 or not (waiting and self._overdue):
+                return
+            self._bring_back_overdue()
 
-    def _due(self, loop: Loop, now: int) -> tuple[int, int] | None:
-        """Take the next impression whose window has passed."""
+    def _due(self, loop: Loop, now: int) -> Impression | None:
+        """Take the next impression in memory whose window has passed."""
         for waiting in (loop.queue, loop.returned):
-            if waiting and waiting[0][0] <= now:
-                with self._journal.lock:  # another thread may have taken it meanwhile
-                    if waiting and waiting[0][0] <= now:
-                        return heapq.heappop(loop.returned) if waiting is loop.returned else loop.queue.popleft()
+            while waiting.first <= now:
+                with self._journal.lock:
+                    if waiting.first > now:
+                        break  # another thread has taken it meanwhile
+                    deadline, seq = waiting.pop()
+                    impression = self._open.get(seq)
+                    if impression is None and seq <= self._away_upto:
+                        self._overdue.append(seq)
+                if impression is not None and impression.deadline <= deadline:
+                    return impression
         return None
 
     def close(self, impression: Impression) -> None:
         """End an impression's window, and learn from it."""
+        found: Impression | None = impression
+        while found is not None and not self._close(found):
+            found, _ = self.find(found.ticket)
+
+    def _close(self, impression: Impression) -> bool:
+        """Close an impression; False if it has left memory."""
         loop = impression.loop
         choice = unpack_choice(impression.body)
         names = self._learners.names_of(choice.version, impression.learner)
         with self._learners.hold(loop, self._learners.known(impression.learner).key) as learner:
             with self._journal.lock:
-                if impression.closed:
-                    return
+                if impression.closed or impression.away:
+                    return impression.closed
                 impression.closed = True
             try:
                 clicks = impression.clicked
@@ -294,6 +384,7 @@ class Impressions:
                 loop.compare(closing)
                 if fate == Fate.LEARNED:
                     learner.applied = seq
+        return True
 
     def withdraw(self, impression: Impression) -> None:
         """Close an impression that nobody will see."""
@@ -346,6 +437,13 @@ class Impressions:
         if coin < outcome.win:
             return 0
         return 1 if coin < outcome.win + outcome.loss else -1
+
+
+def ticket_in(entry: Entry) -> Ticket:
+    """What the id of the impression says that a CHOICE or RECOVERED entry tells of."""
+    if entry.kind == Kind.CHOICE:
+        return Ticket(entry.seq, entry.at, entry.learner, entry.body)
+    return Ticket(entry.impression or 0, int.from_bytes(entry.body[:8], "little"), entry.learner, entry.body[8:])
 
 
 def page_in(entry: Entry, method: str) -> Interleaving:

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -19,11 +19,12 @@ from rankloop.live.hearing import Hearing
 from rankloop.live.impressions import Impressions
 from rankloop.live.journal import Journal
 from rankloop.live.loops import Loop, Loops
+from rankloop.live.opening import open_store
 from rankloop.live.pages import Pins, check_pinned
 from rankloop.live.settings import Settings, check_name, check_names, duration, one_of, read_config, size
 from rankloop.live.showing import Showing
 from rankloop.live.shown import LiveDuel, Shown
-from rankloop.live.stores import Store, StoreError, open_store
+from rankloop.live.stores import Store, StoreError
 from rankloop.live.tokens import Foreign, Signer, Unknown
 from rankloop.live.upkeep import Upkeep, attend
 from rankloop.live.verify import Verification, Verifier
@@ -47,7 +48,8 @@ class Live:
     clock
         Function that tells the time in seconds; for tests.
     memory
-        Bytes that learners may take in memory, such as `"256 MB"`; beyond, those not used for longest are packed away.
+        Bytes that learners and open impressions may take in memory, such as `"256 MB"`; beyond, those not used for
+        longest leave it, and come back from the store.
     keep
         How long the journal is kept, such as `"90 days"`; for ever if not given.
     background
@@ -90,18 +92,18 @@ class Live:
         self._read_only = read_only
         self._loops = Loops()
         self._store = open_store(store, read_only=read_only)
-        self._journal = Journal(self._store, clock, self._loops.totals)
         try:
+            self._journal = Journal(self._store, clock, self._loops.totals)
             self._signer = Signer(self._journal.header.store, self._journal.header.secret)
-            self._learners = WarmLearners(self._journal, self._loops, room)
-            self._impressions = Impressions(self._journal, self._loops, self._learners)
+            self._learners = WarmLearners(self._journal, self._loops, int(0.8 * room))
+            self._impressions = Impressions(self._journal, self._loops, self._learners, int(0.2 * room))
             parts = (self._journal, self._loops, self._learners, self._impressions)
             self._showing = Showing(*parts, self._signer)
             self._hearing = Hearing(*parts, self._signer)
             self._upkeep = Upkeep(*parts, kept)
             self._upkeep.begin(read_only=read_only)
             for name, settings in checked.items():
-                self._create(name, settings)
+                self._create(name, settings, declared["loops"][name])
             self._journal.flush()
         except BaseException:
             self._store.close()
@@ -168,15 +170,15 @@ class Live:
         among them.
         """
         self._check_writable()
-        self._create(loop, Settings.checked(kind=kind, **settings))
+        self._create(loop, Settings.checked(kind=kind, **settings), settings)
         self._journal.commit(self._journal.seq)
 
-    def _create(self, name: str, settings: Settings) -> None:
+    def _create(self, name: str, settings: Settings, stated: Collection[str]) -> None:
         check_name("the name of a loop", name)
         with self._journal.writing:
             known = self._loops.by_name.get(name)
             if known is not None:
-                known.check_same(settings)
+                known.check_same(settings, stated)
                 return
             loop = self._loops.add(name, settings)
             self._journal.add(Kind.LOOP, 0, None, loop.to_entry())
@@ -256,9 +258,8 @@ class Live:
             check_name("user", user)
         pins: Pins = ()
         warm = self._learners.warm(target, key)
-        if warm is not None and not pinned and list(warm.names) == items:
-            names = warm.names
-        else:
+        names = () if warm is None else warm.names  # once: another thread may give it another list
+        if not names or pinned or list(names) != items:
             names, pins = check_pinned(check_names("items", items), pinned)
             if target.catalogue is not None:
                 target.catalogue.check(target.name, names)
@@ -353,6 +354,8 @@ class Live:
         returns; an event that makes no sense gets "invalid: " and the reason, and does not keep the others back.
         """
         self._check_writable()
+        if isinstance(batch, str | bytes | Mapping) or not isinstance(batch, Iterable):
+            raise ValueError(f"events are given as a list of objects, not {shorten(batch)}")
         fates = self._hearing.take_many(batch)
         self._journal.commit(self._journal.seq)
         return fates
@@ -443,7 +446,11 @@ class Live:
         target = self._asked_for(loop, key)
         with self._learners.hold(target, key) as learner:
             seq = self._journal.add_to(learner, Kind.REVERT, b"")
-            learner.revert(seq)
+            try:
+                learner.revert(seq)
+            except BaseException:
+                self._learners.discard(learner)
+                raise
         self._journal.commit(seq)
 
     def _asked_for(self, loop: str, key: str) -> Loop:
@@ -465,11 +472,12 @@ class Live:
         Lists go on being served meanwhile; what happens after the call began is left for the next one.
         """
         self._check_usable()
-        with self._journal.writing:
-            self._journal.flush()
-            upto = self._journal.durable
-            states = self._learners.states()
-        return Verifier(self._store, self._impressions.trimmed, upto, states).run(progress)
+        with self._upkeep.reading:
+            with self._journal.writing:
+                self._journal.flush()
+                upto = self._journal.durable
+                states = self._learners.states()
+            return Verifier(self._store, self._impressions.trimmed, upto, states).run(progress)
 
     def explain(self, impression: str) -> LiveExplanation:
         """Why this list: who decided, what was exchanged, the evidence at that moment, what was learned from it."""
@@ -479,13 +487,15 @@ class Live:
         except (Unknown, Foreign):
             raise ValueError(f"there is no impression {shorten(impression)} here: give an id of this store") from None
         self._journal.flush()
-        return explain(self._store, self._impressions.trimmed, self._journal.durable, ticket)
+        with self._upkeep.reading:
+            return explain(self._store, self._impressions.trimmed, self._journal.durable, ticket)
 
     def export(self, path: str | Path, progress: Callable[[int], None] | None = None) -> int:
         """Write the whole journal to a file, `.jsonl` or `.parquet`; the number of rows."""
         self._check_usable()
         self._journal.flush()
-        return export(self._store, path, self._journal.durable, progress)
+        with self._upkeep.reading:
+            return export(self._store, path, self._journal.durable, progress)
 
     # -- for programs that serve others ---------------------------------------------------------------------------
 

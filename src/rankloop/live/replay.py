@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from rankloop.live.entries import (
     Arm,
     Choice,
+    Closing,
     Entry,
     Fate,
     Kind,
@@ -23,6 +24,8 @@ Sessions = list[tuple[int, int]]
 
 def session_at(sessions: Sessions, seq: int) -> tuple[int, int]:
     """The session that an entry belongs to; (0, 0) before the first that began new random numbers."""
+    if not sessions:
+        return 0, 0
     place = bisect_left(sessions, (seq, 0))
     return sessions[place - 1] if place else (0, 0)
 
@@ -59,23 +62,24 @@ def apply(
     sessions: Sessions,
     choice_of: Callable[[int], Choice],
     names_of: Callable[[int], Sequence[str]],
+    told: Choice | Closing | None = None,
 ) -> Choice | None:
-    """Let one entry happen to a learner, as it happened then; the choice that comes out of it, if it is one."""
-    made = None
-    if entry.kind == Kind.LIST:
-        listed, rows = unpack_list(entry.body)
-        learner.relist(entry.seq, listed, rows)
-    elif entry.kind == Kind.CHOICE:
-        choice = unpack_choice(entry.body)
+    """Let one entry happen to a learner, as it happened then; the choice that comes out of it, if it is one.
+
+    `told` is what the entry tells, where the caller has looked already.
+    """
+    made, kind = None, entry.kind
+    if kind == Kind.CHOICE:
+        choice = told if isinstance(told, Choice) else unpack_choice(entry.body)
         if choice.arm not in (Arm.POLICY, Arm.SHADOW):
             return None
         session, seed = session_at(sessions, entry.seq)
         if learner.session != session:
             learner.reseed(session, seed)
         items, notes = learner.choose()
-        made = choice._replace(items=items, notes=notes, version=learner.version)
-    elif entry.kind == Kind.CLOSE:
-        closing = unpack_closing(entry.body)
+        made = Choice(choice.arm, choice.bucket, learner.version, items, notes, choice.deferred, choice.pinned)
+    elif kind == Kind.CLOSE:
+        closing = told if isinstance(told, Closing) else unpack_closing(entry.body)
         if closing.fate != Fate.LEARNED:
             return None
         choice = choice_of(entry.impression or 0)
@@ -85,9 +89,12 @@ def apply(
         else:
             clicks, seen = policy_view(choice, learner.settings.positions, closing.clicks, closing.seen)
             learner.learn(choice, names, clicks, seen)
-    elif entry.kind == Kind.REVERT:
+    elif kind == Kind.LIST:
+        listed, rows = unpack_list(entry.body)
+        learner.relist(entry.seq, listed, rows)
+    elif kind == Kind.REVERT:
         learner.revert(entry.seq)
-    elif entry.kind == Kind.LEARNER:
+    elif kind == Kind.LEARNER:
         body = unpack_json(entry.body)
         learner.seed = body["seed"]
         learner.session = session_at(sessions, entry.seq)[0]

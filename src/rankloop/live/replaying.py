@@ -13,6 +13,7 @@ from rankloop.live.entries import (
     CLICK,
     Arm,
     Choice,
+    Closing,
     Entry,
     Event,
     Fate,
@@ -46,29 +47,39 @@ class Replayed:
 
     def take(self, entry: Entry, loops: Loops) -> Choice | None:
         """Let one entry happen; the choice that comes out of it anew, if it is one."""
-        self.trouble = self._check_closing(entry) if entry.kind == Kind.CLOSE else ""
-        if self.trouble:
+        kind, number, before = entry.kind, entry.impression or 0, self.learner.version
+        self.trouble = ""
+        if kind == Kind.EVENT:
+            self.events.setdefault(number, []).append(unpack_event(entry.body))
             return None
-        before = self.learner.version
-        made = apply(self.learner, entry, loops.sessions, self.open.__getitem__, self.lists.__getitem__)
-        if entry.kind == Kind.LIST:
+        told: Choice | Closing | None = None
+        if kind == Kind.CHOICE or kind == Kind.RECOVERED:
+            told = self._begin(entry)
+        elif kind == Kind.CLOSE:
+            told = unpack_closing(entry.body)
+            self.trouble = self._check_closing(number, told)
+            if self.trouble:
+                return None
+        made = apply(self.learner, entry, loops.sessions, self.open.__getitem__, self.lists.__getitem__, told)
+        if kind == Kind.CLOSE:
+            del self.open[number]
+            self.events.pop(number, None)
+            if self.replaced and not self.open:
+                self._forget_lists(entry.at - 2 * loops.by_number[self.learner.loop].window)
+        elif kind == Kind.LIST:
             if before:
                 self.replaced[before] = entry.at
             self.lists[entry.seq] = tuple(unpack_list(entry.body)[0])
-        elif entry.kind in (Kind.CHOICE, Kind.RECOVERED):
-            begun = entry.seq if entry.kind == Kind.CHOICE else entry.impression or 0
-            self.open[begun] = choice = choice_in(entry)
-            if choice.version and choice.version not in self.lists:  # a crash had lost it, and the list has changed
-                self.lists[choice.version] = self.names_of(choice.version)
-                self.replaced[choice.version] = entry.at
-        elif entry.kind == Kind.EVENT:
-            self.events.setdefault(entry.impression or 0, []).append(unpack_event(entry.body))
-        elif entry.kind == Kind.CLOSE:
-            self.open.pop(entry.impression or 0, None)
-            self.events.pop(entry.impression or 0, None)
-            if self.replaced and not self.open:
-                self._forget_lists(entry.at - 2 * loops.by_number[self.learner.loop].window)
         return made
+
+    def _begin(self, entry: Entry) -> Choice:
+        """The choice of an impression that begins."""
+        choice = choice_in(entry)
+        self.open[entry.seq if entry.kind == Kind.CHOICE else entry.impression or 0] = choice
+        if choice.version and choice.version not in self.lists:  # a crash had lost it, and the list has changed
+            self.lists[choice.version] = self.names_of(choice.version)
+            self.replaced[choice.version] = entry.at
+        return choice
 
     def _forget_lists(self, before: int) -> None:
         """Forget lists that were replaced before a moment: no impression that a crash has lost can refer to them."""
@@ -79,9 +90,8 @@ class Replayed:
             del self.replaced[version]
             self.lists.pop(version, None)
 
-    def _check_closing(self, entry: Entry) -> str:
+    def _check_closing(self, number: int, closing: Closing) -> str:
         """An impression is closed once, with the clicks that came before, and learned from if the policy chose it."""
-        closing, number = unpack_closing(entry.body), entry.impression or 0
         choice = self.open.get(number)
         if choice is None:
             return f"impression {number} was closed twice, or never began"

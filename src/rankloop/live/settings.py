@@ -8,13 +8,16 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import rankloop.policies as policies
 from rankloop.checks import check_whole, is_number
 from rankloop.interleaving import Interleaver
-from rankloop.policies import Policy
+from rankloop.policies.making import make_policy
 from rankloop.wording import nearest
 
 POLICIES: Mapping[str, tuple[str, ...]] = {
@@ -27,6 +30,12 @@ POLICIES: Mapping[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 """The policies of each kind of loop; the first is the one to begin with."""
+
+NOT_OFFERED: Mapping[str, str] = {
+    "RecurRank": "it splits one fixed set of items, phase by phase, and would begin anew with every other set of "
+    "candidates: CascadeLinUCB learns the same model and takes candidates",
+}
+"""Policies that no loop runs, and why."""
 
 MODES = ("live", "shadow", "off")
 CHANGEABLE = ("mode", "traffic", "rankers", "paused")
@@ -198,6 +207,8 @@ class Settings:
     def checked(cls, *, kind: str, policy: str | None = None, **given: Any) -> Settings:
         """Settings from what a user gives, policy parameters among them; ValueError says what is wrong."""
         kind = one_of("kind of loop", kind, POLICIES)
+        if isinstance(policy, str) and policy in NOT_OFFERED:
+            raise ValueError(f"{policy} cannot run in a loop, since {NOT_OFFERED[policy]}")
         name = POLICIES[kind][0] if policy is None else one_of(f"policy for {kind}", policy, POLICIES[kind])
         own = {f.name for f in fields(cls)} - {"kind", "policy", "parameters", "paused"}
         allowed = _parameters_of(name)
@@ -259,20 +270,17 @@ class Settings:
         return replace(self, **given)._checked()
 
     def make_policy(self, n_items: int, *, seed: int | None = 0, features: Any = None) -> Any:
-        """The policy of one key, for so many items or rankers."""
-        kind = getattr(policies, self.policy)
+        """The policy of one key, for so many items or rankers; those that rank by features get the catalogue's."""
         parameters = dict(self.parameters)
-        names = inspect.signature(kind.__init__).parameters
         if self.policy in NEED_A_HORIZON and not {"horizon", "delta", "window"} & set(parameters):
             parameters["horizon"] = DEFAULT_HORIZON
-        positions = min(self.positions, n_items)
-        if self.kind == "evaluate":
-            return kind(n_items, seed=seed, **parameters)
+        offered: dict[str, Any] = {"n_arms": n_items, "n_items": n_items, "initial": list(range(n_items))}
         if self.kind == "diversify":
-            return make_feature_policy(kind, self, features, parameters, seed)
-        if "initial" in names:
-            return kind(list(range(n_items)), n_positions=positions, seed=seed, **parameters)
-        return kind(n_items, positions, seed=seed, **parameters)
+            made_up = np.zeros((1, self.relevance)), np.zeros((1, len(self.topics)))
+            relevance, topics = made_up if features is None else features
+            offered, n_items = {"relevance": relevance, "features": relevance, "topics": topics}, len(relevance)
+        offered["n_positions"] = min(self.positions, n_items)
+        return make_policy(getattr(policies, self.policy), offered, {**parameters, "seed": seed})
 
     def to_json(self) -> dict[str, Any]:
         """The settings as JSON can hold them."""
@@ -284,26 +292,8 @@ class Settings:
         return cls(**{**values, "rankers": tuple(values["rankers"]), "topics": tuple(values["topics"])})
 
 
-def make_feature_policy(kind: Any, settings: Settings, features: Any, parameters: dict[str, Any], seed: Any) -> Any:
-    """A policy that ranks by features, over the items of a catalogue (or over one made-up item)."""
-    import numpy as np
-
-    if features is None:
-        features = np.zeros((1, settings.relevance)), np.zeros((1, len(settings.topics)))
-    relevance, topics = features
-    takes = inspect.signature(kind.__init__).parameters
-    given: dict[str, Any] = {}
-    if "relevance" in takes:
-        given["relevance"] = relevance
-    if "features" in takes:
-        given["features"] = relevance
-    if "topics" in takes:
-        given["topics"] = topics
-    return kind(**given, n_positions=min(settings.positions, len(relevance)), seed=seed, **parameters)
-
-
 def _check_features(policy: str, relevance: int, topics: tuple[str, ...]) -> None:
-    takes = inspect.signature(getattr(policies, policy).__init__).parameters
+    takes = _arguments_of(getattr(policies, policy))
     if ("relevance" in takes or "features" in takes) and relevance == 0:
         raise ValueError(f"{policy} ranks by relevance features: say how many an item has, such as relevance=10")
     if "topics" in takes and not topics:
@@ -311,9 +301,15 @@ def _check_features(policy: str, relevance: int, topics: tuple[str, ...]) -> Non
 
 
 def _parameters_of(policy: str) -> list[str]:
-    kind: type[Policy] = getattr(policies, policy)
+    kind = getattr(policies, policy)
     fixed = ("self", "seed", "initial", "n_items", "n_arms", "n_positions", "relevance", "topics", "features")
-    return [name for name in inspect.signature(kind.__init__).parameters if name not in fixed]
+    return [name for name in _arguments_of(kind) if name not in fixed]
+
+
+@cache
+def _arguments_of(kind: Any) -> tuple[str, ...]:
+    """Names of a policy's arguments: to look them up takes longer than to make a policy."""
+    return tuple(inspect.signature(kind.__init__).parameters)
 
 
 def _share(name: str, value: Any, *, below_one: bool = False) -> float:

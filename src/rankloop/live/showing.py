@@ -51,7 +51,7 @@ class Showing:
         journal = self._journal
         if journal.ended is not None:
             raise journal.ended
-        self._impressions.close_due(close)
+        self._impressions.close_due(close, waiting=False)
         if len(journal.rows) > MOST_UNWRITTEN:
             raise StoreLost(f"{journal.store.name} has not taken {len(journal.rows):,} entries")
         bucket = target.bucket(user, journal.header.secret)
@@ -122,7 +122,7 @@ class Showing:
         journal = self._journal
         if journal.ended is not None:
             raise journal.ended
-        self._impressions.close_due(CLOSED_AT_ONCE)
+        self._impressions.close_due(CLOSED_AT_ONCE, waiting=False)
         bucket = target.bucket(user, journal.header.secret)
         rankers = target.settings.rankers
         with self._learners.hold(target, key) as learner:
@@ -161,13 +161,13 @@ class Showing:
         content = {"lists": pair, "length": length, "items": page.items, "notes": page.notes, "seed": page.seed}
         body, now = pack_json(content), self._journal.now()
         with self._journal.lock:
-            if impression.closed or impression.page is not before:
+            if impression.closed or impression.away or impression.page is not before:
                 raise ValueError("the duel's window has passed, or it is being shown elsewhere: ask for a new one")
             seq = self._journal.add_held(now, Kind.PAGE, impression.learner, impression.seq, body)
             impression.page = page
             if not impression.shown:
                 impression.begin(now)
-                loop.queue.append((impression.deadline, impression.seq))
+                loop.queue.push(impression.deadline, impression.seq)
         try:
             self._journal.commit(seq)
         except BaseException:

@@ -10,8 +10,9 @@ import os
 import secrets
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -131,6 +132,9 @@ class SQLiteStore:
         file.truncate(0)
         file.write(str(os.getpid()).encode())
         file.flush()
+        if hasattr(os, "register_at_fork"):
+            mine: weakref.ref[IO[bytes]] = weakref.ref(file)
+            os.register_at_fork(after_in_child=lambda: _let_go(mine))
         return file
 
     def _connect(self) -> Header:
@@ -259,7 +263,8 @@ class SQLiteStore:
                 connection.execute("COMMIT")
             except BaseException as error:
                 if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                    with suppress(sqlite3.Error):  # what failed first says more
+                        connection.execute("ROLLBACK")
                 if isinstance(error, sqlite3.DatabaseError):
                     raise self._lost(error) from None
                 raise
@@ -376,6 +381,13 @@ class SQLiteStore:
         if "full" in text:
             return StoreLost(f"{self.name} cannot grow: the disk is full")
         return self._unusable(error)
+
+
+def _let_go(reference: weakref.ref[Any]) -> None:
+    """Keep a forked child from holding the lock when its parent has closed the store."""
+    file = reference()
+    if file is not None:
+        file.close()
 
 
 def _read_only_file(path: Path) -> bool:

@@ -22,7 +22,7 @@ logger = logging.getLogger("rankloop.live")
 
 LOOK_EVERY = 0.02
 """Seconds between two looks of the background thread."""
-CHECKPOINT_EVERY = 20_000
+CHECKPOINT_EVERY = 50_000
 """Entries between checkpoints: what must be replayed, at most, after a crash."""
 TRIM_EVERY = 3_600_000
 """Milliseconds between two looks for entries that are too old to keep."""
@@ -50,6 +50,8 @@ class Upkeep:
         self._checkpoint = journal.header.checkpoint
         self._checkpointed_at = time.monotonic()
         self._looked_at = 0
+        self.reading = threading.Lock()
+        """Held while the journal is read as a whole, or while its oldest entries are removed."""
 
     def begin(self, *, read_only: bool) -> None:
         """Take over what the store holds; a program that may write says that it has begun."""
@@ -67,11 +69,14 @@ class Upkeep:
         for entry in self._store.entries(header.checkpoint):
             if entry.learner:
                 self._learners.tail.setdefault(entry.learner, []).append(entry)
+        first = min(covered.values(), default=0)
         for number, entries in self._learners.tail.items():
-            loop = self._loops.by_number[self._learners.known(number).loop]
-            for entry in entries:
-                if entry.kind == Kind.CLOSE and entry.seq > covered[loop.number]:
-                    loop.compare(unpack_closing(entry.body))
+            closings = [entry for entry in entries if entry.kind == Kind.CLOSE and entry.seq > first]
+            if closings:
+                loop = self._loops.by_number[self._learners.known(number).loop]
+                for entry in closings:
+                    if entry.seq > covered[loop.number]:
+                        loop.compare(unpack_closing(entry.body))
         if read_only:
             return
         opened: dict[str, int] = {}
@@ -87,6 +92,7 @@ class Upkeep:
         self._journal.flush()
         self._impressions.load_some()
         self._impressions.close_due(CLOSED_AT_ONCE)
+        self._impressions.put_away()
         self._learners.pack_away()
         if self._journal.durable - self._checkpoint > CHECKPOINT_EVERY and self._learners.bring_back(
             BROUGHT_BACK_AT_ONCE
@@ -94,14 +100,23 @@ class Upkeep:
             self.checkpoint()
         if self._keep is not None and self._journal.now() - self._looked_at > TRIM_EVERY:
             self._looked_at = self._journal.now()
-            self.trim()
+            self.trim(wait=False)
 
-    def trim(self) -> int:
-        """Remove entries that are older than the journal is kept; the number of the last one removed."""
+    def trim(self, *, wait: bool = True) -> int:
+        """Remove entries that are older than the journal is kept; the number of the last one removed.
+
+        Somebody may be reading them; without `wait` they are then left for the next time.
+        """
+        if self._keep is not None and self.reading.acquire(blocking=wait):
+            try:
+                self._trim(self._keep)
+            finally:
+                self.reading.release()
+        return self._impressions.trimmed
+
+    def _trim(self, keep: float) -> None:
         trimmed = self._impressions.trimmed
-        if self._keep is None:
-            return trimmed
-        kept = max(round(self._keep * 1000), *(2 * loop.window for loop in self._loops), 0)
+        kept = max(round(keep * 1000), *(2 * loop.window for loop in self._loops), 0)
         with self._journal.writing:
             self._journal.flush()
             upto = self._last_before(self._journal.now() - kept)
@@ -111,7 +126,6 @@ class Upkeep:
                     pass
                 self._store.trim(upto, replay.bases())
                 self._impressions.trimmed = upto
-        return self._impressions.trimmed
 
     def _last_before(self, moment: int) -> int:
         """The last entry that may be removed: older than a moment, and covered by snapshots."""

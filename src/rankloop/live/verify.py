@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from rankloop.interleaving import Interleaver
-from rankloop.live.entries import Choice, Entry, Fate, Kind, unpack_choice, unpack_closing, unpack_json
+from rankloop.live.entries import Choice, Entry, Kind, unpack_json
 from rankloop.live.impressions import page_in
 from rankloop.live.learner import DuelLearner
 from rankloop.live.replaying import Replay, Replayed
@@ -114,7 +114,7 @@ class Verifier:
         if replayed.trouble:
             self._differ(f"entry {entry.seq}: {replayed.trouble}")
         if entry.kind == Kind.CHOICE:
-            written = unpack_choice(entry.body)
+            written = replayed.open[entry.seq]
             if made is not None:
                 found.choices += 1
                 if (made.items, made.notes, made.version) != (written.items, written.notes, written.version):
@@ -128,7 +128,7 @@ class Verifier:
             found.recovered += 1
         elif entry.kind == Kind.PAGE:
             self._check_page(entry, replay.loops.by_number[learner.loop].settings.interleaver)
-        elif entry.kind == Kind.CLOSE and unpack_closing(entry.body).fate == Fate.LEARNED:
+        elif entry.kind == Kind.CLOSE and learner.applied == entry.seq:
             found.learned += 1
         if learner.number not in snapshots:
             packed = self._store.snapshot(learner.number)

@@ -12,7 +12,7 @@ from types import TracebackType
 
 from rankloop.live.entries import Choice, Entry, Kind, pack_json
 from rankloop.live.journal import Journal
-from rankloop.live.learner import Learner, new_learner
+from rankloop.live.learner import Learner, new_learner, size_of_names
 from rankloop.live.loops import Loop, Loops
 from rankloop.live.replay import apply, choice_in
 from rankloop.live.replaying import names_in_store, open_in_base, split_base
@@ -21,7 +21,8 @@ from rankloop.live.stores import KnownLearner, Snapshot, StoreError
 logger = logging.getLogger("rankloop.live")
 
 PACKED_AT_ONCE = 100
-REMEMBERED_LISTS = 50_000
+SHARE_OF_LISTS = 0.1
+"""Part of the memory for lists at hand, those of learners in memory included."""
 
 
 class WarmLearners:
@@ -46,6 +47,7 @@ class WarmLearners:
         self._lock = threading.Lock()
         self._last = journal.header.last_learner
         self._lists: OrderedDict[int, tuple[str, ...]] = OrderedDict()
+        self._size_of_lists = 0
         self._rebuild: set[int] = set()
         """Learners whose state is not to be trusted: they are made anew from the journal."""
         self.tail: dict[int, list[Entry]] = {}
@@ -197,9 +199,11 @@ class WarmLearners:
     def remember(self, version: int, names: tuple[str, ...]) -> None:
         """Keep the names of a list at hand: every click on it asks for them."""
         with self._lock:
-            self._lists[version] = names
-            if len(self._lists) > REMEMBERED_LISTS:
-                self._lists.popitem(last=False)
+            if version not in self._lists:
+                self._lists[version] = names
+                self._size_of_lists += size_of_names(names)
+            while self._size_of_lists > SHARE_OF_LISTS * self._memory and len(self._lists) > 1:
+                self._size_of_lists -= size_of_names(self._lists.popitem(last=False)[1])
 
     def discard(self, learner: Learner) -> None:
         """Give up a learner in an unknown state: the journal has all that it takes to make it anew."""

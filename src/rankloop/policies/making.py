@@ -68,13 +68,7 @@ def make_policy(
     make: Callable[..., Any], offered: Mapping[str, Any], parameters: Mapping[str, Any], problem: Any = None
 ) -> Any:
     """A policy with these parameters, and with what is offered of the others that it asks for."""
-    asked = inspect.signature(make).parameters
-    required = [
-        name
-        for name, parameter in asked.items()
-        if parameter.default is parameter.empty
-        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-    ]
+    asked, required = _asked(make)
     if not inspect.isclass(make) and len(required) == 1 and required[0] not in offered:
         return make(problem)
     given = {name: offered[name] for name in asked if name in offered}
@@ -83,9 +77,9 @@ def make_policy(
     given |= parameters
     lacking = [name for name in required if name not in given and name != "seed"]
     if lacking:
-        raise ValueError(
-            f"{make.__name__} asks for {listed(lacking)}, but this problem offers only {listed(sorted(offered))}"
-        )
+        name = getattr(make, "__name__", repr(make))
+        there = listed(sorted(offered))
+        raise ValueError(f"{name} asks for {listed(lacking)}, but this problem offers only {there}")
     if "seed" not in asked:
         return make(**given)
     policy = make(**{"seed": 0, **given})
@@ -93,6 +87,17 @@ def make_policy(
         with suppress(AttributeError):  # where there is no room for it, runs share the policy's random numbers
             policy.fresh = functools.partial(_fresh, make, given)
     return policy
+
+
+@functools.lru_cache(maxsize=256)  # a live loop makes a policy for each of thousands of keys
+def _asked(make: Callable[..., Any]) -> tuple[list[str], list[str]]:
+    """What a policy may be given by name, and what of it must be given."""
+    parameters = [
+        parameter
+        for parameter in inspect.signature(make).parameters.values()
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]
+    return [each.name for each in parameters], [each.name for each in parameters if each.default is each.empty]
 
 
 def _fresh(make: Callable[..., Any], given: Mapping[str, Any], seed: int) -> Any:

@@ -53,14 +53,13 @@ class MeasuredPreferences(PreferenceMatrix):
         *,
         name: str = "matrix",
     ) -> None:
-        super().__init__(preferences, name=name)
+        super().__init__(preferences, name=name, names=names)
         self.counts = np.asarray(counts, np.int64)
         self.errors = np.asarray(errors, np.float64)
-        self.names = tuple(str(given) for given in names)
         self.setting = dict(setting)
         shape = (self.n_arms, self.n_arms)
-        if self.counts.shape != shape or self.errors.shape != shape or len(self.names) != self.n_arms:
-            raise ValueError(f"counts and errors must be of shape {shape} and names as many, one for each ranker")
+        if self.counts.shape != shape or self.errors.shape != shape:
+            raise ValueError(f"counts and errors must be of shape {shape}")
 
     def save(self, path: str | Path) -> None:
         """Write everything as npz, or the bare matrix as CSV where the path does not end so."""
@@ -91,60 +90,3 @@ class MeasuredPreferences(PreferenceMatrix):
 
     def __repr__(self) -> str:
         return f"MeasuredPreferences({self.n_arms} arms, name={self.name!r})"
-
-
-class Ledger:
-    """The pairs measured so far: kept in a file, if wanted, so that an interrupted measurement goes on."""
-
-    def __init__(self, n_rankers: int, setting: Mapping[str, Any], path: Path | None) -> None:
-        self.setting = dict(setting)
-        self.path = path
-        self.scores: Floats = np.full((n_rankers, n_rankers), np.nan)
-        self.counts = np.zeros((n_rankers, n_rankers), np.int64)
-        self.errors: Floats = np.zeros((n_rankers, n_rankers))
-        if path is not None and path.exists():
-            self._take_over(path)
-
-    def _take_over(self, path: Path) -> None:
-        try:
-            with np.load(path, allow_pickle=False) as archive:
-                setting = json.loads(archive["setting"].tobytes())
-                arrays = {name: archive[name] for name in ("scores", "counts", "errors")}
-        except Exception as error:  # NumPy raises a different one for each way a file can be broken
-            raise ValueError(
-                f"{path} is damaged or not a measurement under way ({error}): delete it to start anew"
-            ) from None
-        for key, value in self.setting.items():
-            if setting.get(key) != value:
-                raise ValueError(
-                    f"{path} holds pairs measured with {key} {setting.get(key)!r}, not {value!r}: "
-                    "finish that measurement, or delete the file to start anew"
-                )
-        self.scores, self.counts, self.errors = arrays["scores"], arrays["counts"], arrays["errors"]
-
-    def missing(self) -> list[tuple[int, int]]:
-        """The pairs that are still to be measured."""
-        rows, columns = np.nonzero(np.isnan(np.triu(self.scores, 1)))
-        return list(zip(rows.tolist(), columns.tolist(), strict=True))
-
-    def record(self, pair: tuple[int, int], score: float, count: int, error: float) -> None:
-        """Enter a measured pair."""
-        left, right = pair
-        self.counts[left, right] = self.counts[right, left] = count
-        self.errors[left, right] = self.errors[right, left] = error
-        self.scores[left, right] = score
-
-    def keep(self) -> None:
-        """Write what there is to the file."""
-        if self.path is None:
-            return
-        text = np.frombuffer(json.dumps(self.setting).encode(), np.uint8)
-        with replacing(self.path) as file:
-            np.savez(file, scores=self.scores, counts=self.counts, errors=self.errors, setting=text)
-
-    def finished(self, names: Sequence[str], name: str) -> MeasuredPreferences:
-        """The whole matrix."""
-        upper = np.triu(self.scores, 1)
-        preferences = upper + np.tril(1 - upper.T, -1)
-        np.fill_diagonal(preferences, 0.5)
-        return MeasuredPreferences(preferences, self.counts, self.errors, names, self.setting, name=name)

@@ -3,39 +3,35 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
-import os
-import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_seed, check_whole
 from rankloop.click_models.users import User
 from rankloop.datasets import Rankers, Rankings
 from rankloop.interleaving import Interleaver, Lists, Probabilistic
 from rankloop.kernels import stream
 from rankloop.preferences.loop import BINARY, COUNT, MARGINAL, SAMPLED, SQUARES, SUM, compare
-from rankloop.preferences.matrix import Ledger, MeasuredPreferences
+from rankloop.preferences.matrix import MeasuredPreferences
+from rankloop.runs import Advance, Folder, Job, Run, Runner, Store, Watcher
 
 DEFAULT_COMPARISONS = 400_000
 MOST_COMPARISONS = 100_000_000
 PILOT = 2000
 AT_ONCE = 1_000_000
-"""Comparisons after which to see whether anybody wants to stop."""
-SECONDS_BETWEEN_SAVES = 20.0
+"""Comparisons between two reports of progress, after each of which the measurement may stop."""
 ESTIMATORS = {"marginal": MARGINAL, "sampled": SAMPLED, "binary": BINARY}
 
-Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 
-
-class Problem(NamedTuple):
-    """All that a comparison of two rankers needs."""
+class Measurement(NamedTuple):
+    """What every pair of rankers is compared on, and how."""
 
     rankings: Rankings
     labels: npt.NDArray[np.int64]
@@ -47,11 +43,6 @@ class Problem(NamedTuple):
     seed: int
     comparisons: int
     error: float | None
-    stop: threading.Event | None = None
-
-
-class _Stopped(Exception):
-    """The measurement was interrupted within a pair."""
 
 
 def measure_preferences(
@@ -66,7 +57,7 @@ def measure_preferences(
     ties: str = "random",
     seed: int = 0,
     workers: int | None = None,
-    progress: Progress | None = None,
+    progress: Watcher | None = None,
     keep: str | Path | None = None,
 ) -> MeasuredPreferences:
     """Compare every pair of rankers on the queries of their data, and return the matrix of who beats whom how often.
@@ -79,17 +70,18 @@ def measure_preferences(
     Parameters
     ----------
     rankers
-        The rankers and their data.
+        Rankers to compare, with their data.
     user
-        Who clicks.
+        Simulated user who clicks.
     interleaver
-        How lists are made of two; `Probabilistic()` if not given.
+        Method that makes one list of two; `Probabilistic()` if not given.
     comparisons
-        How many for each pair: 400,000 if neither this nor `error` is given. With `error`, at most so many.
+        Number of comparisons of each pair: 400,000 if neither this nor `error` is given. With `error`, the largest
+        number.
     error
-        The standard error wanted of every entry: each pair gets as many comparisons as that takes.
+        Standard error wanted of every entry: each pair gets as many comparisons as that takes.
     length
-        Items in a list.
+        Number of items in a list.
     estimator
         `marginal` scores a clicked list with its expected outcome over all teams that could have made it, where the
         interleaver knows it (probabilistic); `sampled` with the outcome of the teams as drawn. Both have the same mean,
@@ -101,15 +93,14 @@ def measure_preferences(
         drawn anew for each list and once more for its credit, as in the software behind the thesis' matrices. That is
         biased against rankers with ties; use it to compare with such matrices only.
     seed
-        Of everything random: how ties in a ranking are broken, the lists, the clicks.
+        Seed of all random numbers: of ties in a ranking, of lists and of clicks.
     workers
-        Threads; all cores if not given.
+        Number of threads; as many as there are cores if not given.
     progress
-        Given a label and the number of pairs, a context whose value is called with the number of pairs just finished,
-        from any thread.
+        Watcher that is told how many pairs are finished (`rankloop.runs.Watcher`).
     keep
-        A file in which finished pairs are kept while this runs, and from which it goes on if it was interrupted. Remove
-        it once the matrix is saved.
+        Folder in which finished pairs are kept while this runs. The same call continues from there if it was
+        interrupted. Remove it once the matrix is saved.
 
     Examples
     --------
@@ -140,11 +131,11 @@ def measure_preferences(
             "ties can be redrawn only where credit is expected over teams: with the interleaver probabilistic and the "
             f"estimator marginal or binary, not with {interleaver.name} and {estimator}"
         )
-    _whole("comparisons", comparisons, 2)
-    _whole("length", length, 1)
-    _whole("seed", seed, 0)
-    workers = os.cpu_count() or 1 if workers is None else _whole("workers", workers, 1)
-    problem = Problem(
+    check_whole("comparisons", comparisons, 2)
+    check_whole("length", length, 1)
+    check_seed(seed)
+    workers = None if workers is None else check_whole("workers", workers, 1)
+    measurement = Measurement(
         rankers.rankings(seed, ties),
         data.labels.astype(np.int64),
         data.offsets,
@@ -156,74 +147,65 @@ def measure_preferences(
         comparisons,
         error,
     )
-    ledger = Ledger(len(rankers.names), _setting(problem, rankers, ties), None if keep is None else Path(keep))
-    if missing := ledger.missing():
-        _measure_all(problem, ledger, missing, workers, progress, f"{data.name}, {user.name}")
-        ledger.keep()
-    return ledger.finished(rankers.names, f"{data.name} {user.name}")
+    setting = _setting(measurement, rankers, ties)
+    pairs = _Pairs(measurement, len(rankers.names))
+    key = key_of(setting)
+    job = Job(key, f"{data.name}, {user.name}", len(pairs.left), lambda _units: pairs, comparisons)
+    store = Store() if keep is None else Folder(keep)
+    with Runner(store, watcher=progress, workers=workers, strict=True) as runner:
+        runner.place, runner.units = (job.label, 1, 1), "pairs"
+        runner.prepare([job])
+        runner.run([job])
+    if runner.stopping:
+        raise KeyboardInterrupt
+    return pairs.matrix(store.runs(key), rankers.names, setting, f"{data.name} {user.name}")
 
 
-def _measure_all(
-    problem: Problem,
-    ledger: Ledger,
-    missing: list[tuple[int, int]],
-    workers: int,
-    progress: Progress | None,
-    label: str,
-) -> None:
-    """Measure pairs in threads; keep what is finished now and then, and when anything goes wrong."""
-    lock = threading.Lock()
-    stop = threading.Event()
-    problem = problem._replace(stop=stop)
-    pairs: Iterator[tuple[int, int]] = iter(missing)
-    saved = time.monotonic()
-    with (
-        nullcontext(_nothing) if progress is None else progress(label, len(missing)) as advance,
-        ThreadPoolExecutor(min(workers, len(missing))) as pool,
-    ):
+class _Pairs:
+    """The pairs of rankers, by number: the work of each, and the matrix of all."""
 
-        def work() -> None:
-            while not stop.is_set():
-                with lock:
-                    pair = next(pairs, None)
-                if pair is None:
-                    return
-                try:
-                    measured = measure_pair(problem, *pair)
-                except _Stopped:
-                    return
-                with lock:
-                    ledger.record(pair, *measured)
-                advance(1)
+    def __init__(self, measurement: Measurement, n_rankers: int) -> None:
+        self.measurement = measurement
+        self.n_rankers = n_rankers
+        self.left, self.right = np.triu_indices(n_rankers, 1)
 
-        try:
-            waiting = {pool.submit(work) for _ in range(min(workers, len(missing)))}
-            while waiting:
-                done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_EXCEPTION)
-                for future in done:
-                    future.result()
-                if time.monotonic() - saved > SECONDS_BETWEEN_SAVES:
-                    with lock:
-                        ledger.keep()
-                    saved = time.monotonic()
-        except BaseException:
-            stop.set()
-            pool.shutdown(wait=True)
-            ledger.keep()
-            raise
+    def __call__(self, unit: int, advance: Advance) -> Run:
+        """Measure one pair."""
+        begin = time.perf_counter()
+        measured = measure_pair(self.measurement, int(self.left[unit]), int(self.right[unit]), advance)
+        names = ("score", "count", "error")
+        records = {name: np.array([value], np.float64) for name, value in zip(names, measured, strict=True)}
+        return Run(records, seconds=time.perf_counter() - begin)
+
+    def matrix(
+        self, runs: Mapping[int, Run], names: tuple[str, ...], setting: Mapping[str, Any], name: str
+    ) -> MeasuredPreferences:
+        """The matrix of all pairs."""
+
+        def upper(record: str) -> npt.NDArray[np.float64]:
+            entries = np.zeros((self.n_rankers, self.n_rankers))
+            entries[self.left, self.right] = [runs[unit].records[record][0] for unit in range(len(self.left))]
+            return entries
+
+        scores, counts, errors = upper("score"), upper("count").astype(np.int64), upper("error")
+        preferences = scores + np.tril(1 - scores.T, -1)
+        np.fill_diagonal(preferences, 0.5)
+        return MeasuredPreferences(preferences, counts + counts.T, errors + errors.T, names, setting, name=name)
 
 
-def measure_pair(problem: Problem, left: int, right: int) -> tuple[float, int, float]:
+def measure_pair(
+    measurement: Measurement, left: int, right: int, advance: Advance = lambda _: None
+) -> tuple[float, int, float]:
     """The score of one ranker against another, the number of comparisons, and the standard error."""
-    n_queries = len(problem.offsets) - 1
-    widest = int(np.diff(problem.offsets).max())
+    n_queries = len(measurement.offsets) - 1
+    widest = int(np.diff(measurement.offsets).max())
     lists = Lists(np.zeros((2, widest), np.int32), np.zeros((2, widest), np.int32), np.zeros(2, np.int64))
-    draft = problem.interleaver.draft(lists, min(problem.length, widest))
+    draft = measurement.interleaver.draft(lists, min(measurement.length, widest))
     credit = None
-    if problem.rankings.tied_until.size:
-        credit = problem.interleaver.draft(Lists(*map(np.zeros_like, lists)), min(problem.length, widest))
-    rng = stream(problem.seed, left, right)
-    deck = np.random.default_rng([problem.seed, left, right]).permutation(n_queries)
+    if measurement.rankings.tied_until.size:
+        credit = measurement.interleaver.draft(Lists(*map(np.zeros_like, lists)), min(measurement.length, widest))
+    rng = stream(measurement.seed, left, right)
+    deck = np.random.default_rng([measurement.seed, left, right]).permutation(n_queries)
     tally = np.zeros((n_queries, 3))
 
     def play(n: int) -> None:
@@ -234,35 +216,34 @@ def measure_pair(problem: Problem, left: int, right: int) -> tuple[float, int, f
         play_part(n)
 
     def play_part(n: int) -> None:
-        if problem.stop is not None and problem.stop.is_set():
-            raise _Stopped
         deal = np.full(n_queries, n // n_queries)
         deal[deck[: n % n_queries]] += 1
         compare(
             draft,
             credit,
             rng,
-            *problem.rankings,
+            *measurement.rankings,
             left,
             right,
-            problem.labels,
-            problem.offsets,
+            measurement.labels,
+            measurement.offsets,
             deal,
-            problem.user.click,
-            problem.user.stop,
-            ESTIMATORS[problem.estimator],
+            measurement.user.click,
+            measurement.user.stop,
+            ESTIMATORS[measurement.estimator],
             tally,
         )
+        advance(n)
 
-    if problem.error is None:
-        play(problem.comparisons)
+    if measurement.error is None:
+        play(measurement.comparisons)
     else:
         # Whole decks only, so that every query counts the same, unless the limit allows no whole one.
-        whole = max(1, problem.comparisons // n_queries) * n_queries
-        play(min(problem.comparisons, whole, 2 * max(PILOT // n_queries + 1, 1) * n_queries))
-        while (reached := standard_error(tally)) > problem.error:
+        whole = max(1, measurement.comparisons // n_queries) * n_queries
+        play(min(measurement.comparisons, whole, 2 * max(PILOT // n_queries + 1, 1) * n_queries))
+        while (reached := standard_error(tally)) > measurement.error:
             count = int(tally[:, COUNT].sum())
-            wanted = math.ceil(1.05 * count * (reached / problem.error) ** 2)
+            wanted = math.ceil(1.05 * count * (reached / measurement.error) ** 2)
             more = min(-(-(wanted - count) // n_queries) * n_queries, whole - count)
             if more <= 0:
                 break
@@ -288,31 +269,26 @@ def standard_error(tally: npt.NDArray[np.float64]) -> float:
     return math.sqrt(max(0.0, spread) / (total - 1) / total)
 
 
-def _setting(problem: Problem, rankers: Rankers, ties: str) -> dict[str, Any]:
+def key_of(setting: Mapping[str, Any]) -> str:
+    """The key under which the pairs of a measurement are kept, from the setting of its matrix."""
+    return json.dumps(setting, sort_keys=True)
+
+
+def _setting(measurement: Measurement, rankers: Rankers, ties: str) -> dict[str, Any]:
     digest = hashlib.blake2b(digest_size=16)
-    for array in (problem.rankings.order, problem.labels, problem.offsets):
+    for array in (measurement.rankings.order, measurement.labels, measurement.offsets):
         digest.update(np.ascontiguousarray(array).data)
     return {
         "data": rankers.data.name,
         "rankings": digest.hexdigest(),
-        "user": problem.user.name,
-        "click": problem.user.click.tolist(),
-        "stop": problem.user.stop.tolist(),
-        "interleaver": repr(problem.interleaver),
-        "comparisons": problem.comparisons,
-        "error": problem.error,
-        "length": problem.length,
-        "estimator": problem.estimator,
+        "user": measurement.user.name,
+        "click": measurement.user.click.tolist(),
+        "stop": measurement.user.stop.tolist(),
+        "interleaver": repr(measurement.interleaver),
+        "comparisons": measurement.comparisons,
+        "error": measurement.error,
+        "length": measurement.length,
+        "estimator": measurement.estimator,
         "ties": ties,
-        "seed": problem.seed,
+        "seed": measurement.seed,
     }
-
-
-def _nothing(_pairs: int) -> None:
-    pass
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
-    return int(value)

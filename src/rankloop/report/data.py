@@ -1,7 +1,7 @@
 """The scorecard and all results as data, for those who want to judge for themselves.
 
 `scorecard.json` has each claim with its verdict, rule and comparisons. `results.parquet` is one tidy table, or
-`results.csv` where pyarrow is missing. Its columns:
+`all-results.csv` where pyarrow is missing. Its columns:
 
 - `experiment`: the name, as `rankloop experiments` lists it;
 - `problem`: the panel, and after a colon the query or user where it has several;
@@ -106,9 +106,13 @@ def rows(outcomes: Iterable[Outcome]) -> Iterator[Rows]:
     """All results, as many rows at a time as one problem, policy and measure have."""
     for outcome in outcomes:
         for (panel, policy), result in outcome.results.items():
-            for problem, units in _by_problem(panel, result):
-                for measure, runs, steps, values in _measures(result, units):
-                    yield Rows(outcome.experiment.name, problem, policy, measure, runs, steps, values)
+            yield from _rows(outcome.experiment.name, panel, policy, result)
+
+
+def _rows(experiment: str, panel: str, policy: str, result: Result) -> Iterator[Rows]:
+    for problem, units in _by_problem(panel, result):
+        for measure, runs, steps, values in _measures(result, units):
+            yield Rows(experiment, problem, policy, measure, runs, steps, values)
 
 
 def _by_problem(panel: str, result: Result) -> Iterator[tuple[str, dict[int, int]]]:
@@ -136,7 +140,7 @@ def _measures(result: Result, units: dict[int, int]) -> Iterator[tuple[str, Any,
 
 def results_file() -> str:
     """The name of the table's file, by what can be written here."""
-    return "results.parquet" if find_spec("pyarrow") else "results.csv"
+    return "results.parquet" if find_spec("pyarrow") else "all-results.csv"
 
 
 def write_results(outcomes: Iterable[Outcome], folder: Path) -> Path:
@@ -145,6 +149,13 @@ def write_results(outcomes: Iterable[Outcome], folder: Path) -> Path:
     with replacing(path) as file:
         (_write_parquet if path.suffix == ".parquet" else _write_csv)(rows(outcomes), file)
     return path
+
+
+def write_results_of(results: Iterable[tuple[str, Result]], path: Path) -> None:
+    """Write results, each with the name of its experiment, to a CSV file with the same columns."""
+    pieces = (piece for name, result in results for piece in _rows(name, result.environment, result.policy, result))
+    with replacing(path) as file:
+        _write_csv(pieces, file)
 
 
 def _write_csv(pieces: Iterable[Rows], file: Any) -> None:

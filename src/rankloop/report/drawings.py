@@ -7,6 +7,8 @@ import io
 import re
 from typing import TYPE_CHECKING, Any
 
+from rankloop.extras import PLOTS, how_to_install
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -21,6 +23,13 @@ CAPTIONS = {
 }
 
 PIXELS_AN_INCH = 110
+
+PIXELS_A_POINT = 4 / 3
+SHRINK = 0.82
+"""How much smaller than drawn a figure may get before it scrolls within the page."""
+
+NO_PLOTS = f"This report has no pictures: {how_to_install('plots', PLOTS)}"
+"""What a report says where matplotlib is missing."""
 
 
 def described(record: str) -> str:
@@ -49,7 +58,9 @@ def inline_svg(figure: Figure, prefix: str, label: str) -> str:
     drawing = re.sub(r' (width|height)="[\d.]+pt"', "", drawing, count=2)
     # No screen shows a thousandth of a point.
     drawing = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), drawing)
-    return drawing.replace("<svg", f'<svg role="img" aria-label="{html.escape(label, quote=True)}"', 1)
+    narrowest = round(figure.get_figwidth() * 72 * PIXELS_A_POINT * SHRINK)
+    own = f'role="img" aria-label="{html.escape(label, quote=True)}" style="min-width: {narrowest}px"'
+    return drawing.replace("<svg", f"<svg {own}", 1)
 
 
 def png(figure: Figure) -> bytes:

@@ -10,26 +10,25 @@ import numpy.typing as npt
 
 from rankloop.experiments import Outcome, Panel
 from rankloop.experiments.bounds import NOTES
-from rankloop.report.blocks import Picture
+from rankloop.extras import can_plot
 from rankloop.report.drawings import CAPTIONS, INK, described, inline_svg, png
+from rankloop.report.markdown import Picture
 from rankloop.simulation import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Bounds = Mapping[tuple[str, str], npt.NDArray[np.float64]]
-"""Of the regret, by panel and player, one number a checkpoint."""
+"""Of the regret, by panel and player, one number per checkpoint."""
 
 MOST_OVER_TIME = 12
 """Panels of a parameter study that are also drawn over time."""
 
-PIXELS_A_POINT = 4 / 3
-SHRINK = 0.82
-"""How much smaller than drawn a figure may get before it scrolls."""
-
 
 def pictures(outcome: Outcome, bounds: Bounds) -> Iterator[tuple[Picture, bytes]]:
-    """Each picture, with the PNG that stands beside the Markdown."""
+    """Each picture, with the PNG that stands beside the Markdown; none where matplotlib is missing."""
+    if not can_plot():
+        return
     experiment = outcome.experiment
     for record in experiment.records:
         caption = CAPTIONS.get(record, f"{described(record)}, mean over runs.")
@@ -102,7 +101,6 @@ def _study(outcome: Outcome, record: str) -> Figure:
 
 
 def _picture(figure: Figure, name: str, alt: str, caption: str) -> tuple[Picture, bytes]:
-    narrowest = round(figure.get_figwidth() * 72 * PIXELS_A_POINT * SHRINK)
     svg = inline_svg(figure, name, alt)
     figure.set_layout_engine("none")  # the layout stands: both forms are drawn with it
-    return Picture(svg, f"pictures/{name}.png", alt, caption, narrowest), png(figure)
+    return Picture(f"pictures/{name}.png", alt, caption, svg), png(figure)

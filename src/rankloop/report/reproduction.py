@@ -8,12 +8,23 @@ from pathlib import Path
 from types import MappingProxyType
 
 from rankloop.experiments import Claim, Outcome
-from rankloop.report.blocks import Block, Claims, Facts, Heading, Items, Links, Prose, Table, Tally
+from rankloop.extras import can_plot
+from rankloop.report.claims import claims_table, folded_claims, folded_comparisons, tally_table
 from rankloop.report.data import SCORECARD, results_file, scorecard, write_results
+from rankloop.report.drawings import NO_PLOTS
+from rankloop.report.experiment_tables import (
+    experiment_facts,
+    failures,
+    overview,
+    players,
+    reached,
+    running_times,
+    sources,
+)
 from rankloop.report.figures import Bounds, pictures
-from rankloop.report.page import fill, resource
-from rankloop.report.scorecard import Judged, by_chapter, chapter_title, decided, judge
-from rankloop.report.settings import experiment_facts, failures, overview, players, reached, running_times, sources
+from rankloop.report.markdown import Picture, Table, facts, folded, heading, items, links, prose
+from rankloop.report.page import as_html
+from rankloop.report.scorecard import Judged, by_chapter, chapter_title, counted, decided, judge
 from rankloop.storage import replacing
 
 TITLE = "The thesis, reproduced and judged"
@@ -25,7 +36,10 @@ A claim makes one comparison or several, and each has a verdict of its own: it h
 scale do not decide, with an error rate of 1 %. A claim holds where all of its comparisons hold, and fails where one of
 them fails; where the thesis speaks of most cases, or of examples, more than half must hold. Comparisons on real data
 decide; those on stand-ins only where there are no others. A claim that fails is a finding: about other data, another
-scale, or the claim. One that is undecided says what it waits for."""
+scale, or the claim. One that is undecided says what it needs."""
+
+FEW = 6
+"""With so many experiments at most, the page shows everything at once; else a reader opens what is of interest."""
 
 RESULTS_TEXT = "all results, one row for each experiment, problem, policy, run, step and measure"
 
@@ -55,8 +69,10 @@ class Report:
         for name, data in self.pictures.items():
             with replacing(folder / name) as file:
                 file.write(data)
-        verdicts = scorecard(self.judged, self.outcomes)
-        for path, text in ((page, self.page), (markdown, self.markdown), (folder / SCORECARD, verdicts)):
+        texts = {page: self.page, markdown: self.markdown}
+        if self.judged or any(outcome.experiment.section for outcome in self.outcomes):
+            texts[folder / SCORECARD] = scorecard(self.judged, self.outcomes)
+        for path, text in texts.items():
             with replacing(path) as file:
                 file.write(text.encode())
         write_results(self.outcomes, folder)
@@ -69,88 +85,99 @@ def reproduction(
     *,
     cores: int,
     footer: str = "",
+    beside: Mapping[str, str] = MappingProxyType({}),
     bounds: Mapping[str, Bounds] = MappingProxyType({}),
+    title: str = TITLE,
+    introduction: str = INTRODUCTION,
 ) -> Report:
     """Judge the claims and make the report; the same outcomes give the same bytes.
 
     Parameters
     ----------
     outcomes
-        Of the experiments that were run.
+        Outcomes of the experiments that were run.
     claims
-        Those on other experiments are left out.
+        Claims to judge; those on other experiments are left out.
     cores
-        For which the time of paper scale is projected.
+        Number of cores for which the time of paper scale is projected.
     footer
         How and when the report came about, in plain text.
+    beside
+        Other pages, by where they are: what each is about.
     bounds
-        Of the regret, by the name of the experiment, then by panel and player: one number a checkpoint. They are drawn
-        as thin lines.
+        Bounds of the regret, by the name of the experiment, then by panel and player: one number per checkpoint. They
+        are drawn as thin lines.
+    title
+        Title of the report.
+    introduction
+        Text below the title, in Markdown.
     """
     outcomes = sorted(outcomes, key=lambda outcome: outcome.experiment.chapter)
     judged = judge(claims, outcomes)
-    drawn: dict[str, bytes] = {}
-    timings = overview(outcomes, judged, cores)
-    sections: list[list[Block]] = [_scorecard(outcomes, judged), [Heading(2, "Experiments", "experiments"), timings]]
-    chapter = 0
+    of_the_thesis = [outcome for outcome in outcomes if outcome.experiment.section]
+    timings = overview(of_the_thesis, judged, cores)
+    parts: list[object] = [heading(1, title), prose(introduction), *([] if can_plot() else [prose(NO_PLOTS)])]
+    parts += [links("See also", beside)] if beside else []
+    if of_the_thesis:
+        parts += _scorecard(of_the_thesis, judged)
+        parts += [heading(2, "Experiments", "experiments"), timings]
+    else:
+        parts.append(links("As data", {results_file(): RESULTS_TEXT}))
+    drawn: list[tuple[Picture, bytes]] = []
+    chapter, few = 0, len(outcomes) <= FEW
     for outcome in outcomes:
-        if outcome.experiment.chapter != chapter:
+        if outcome.experiment.section and outcome.experiment.chapter != chapter:
             chapter = outcome.experiment.chapter
-            sections.append([Heading(2, chapter_title(chapter))])
-        sections.append(_experiment(outcome, judged, cores, bounds.get(outcome.experiment.name, {}), drawn))
-    return Report(_page(sections, footer), _markdown(sections, footer), drawn, judged, timings, outcomes)
+            parts.append(heading(2, chapter_title(chapter), f"chapter-{chapter}"))
+        limits = bounds.get(outcome.experiment.name, {})
+        parts += _experiment(outcome, judged, cores, limits, drawn, unfolded=few)
+    parts += ["---", prose(footer)] if footer else []
+    markdown = "\n\n".join(text for part in parts if (text := str(part))) + "\n"
+    files = {picture.file: data for picture, data in drawn}
+    return Report(as_html(markdown, [picture for picture, _ in drawn]), markdown, files, judged, timings, outcomes)
 
 
-def _scorecard(outcomes: Sequence[Outcome], judged: Sequence[Judged]) -> list[Block]:
+def _scorecard(outcomes: Sequence[Outcome], judged: Sequence[Judged]) -> list[object]:
     scales = dict.fromkeys(outcome.scale for outcome in outcomes)
     chapters = by_chapter(judged)
     scale = "; ".join(SCALES[scale] for scale in scales)
-    blocks: list[Block] = [Heading(2, "Scorecard", "scorecard"), Prose(f"Scale: {scale}." if scale else "")]
-    blocks.append(Tally(chapters) if judged else Prose("No claim bears on what was run."))
-    blocks += [Prose(decided(judged))] if judged else []
-    blocks.append(Links("As data", {SCORECARD: "all claims and comparisons", results_file(): RESULTS_TEXT}))
+    parts: list[object] = [heading(2, "Scorecard", "scorecard"), prose(f"Scale: {scale}." if scale else "")]
+    parts += [tally_table(chapters), prose(decided(judged))] if judged else [prose("No claim bears on what was run.")]
+    parts.append(links("As data", {SCORECARD: "all claims and comparisons", results_file(): RESULTS_TEXT}))
     for chapter, found in chapters.items():
-        blocks += [Heading(3, chapter_title(chapter)), Claims(found)]
+        parts += [heading(3, chapter_title(chapter)), folded_claims(found, unfolded=len(outcomes) <= FEW)]
     changed = [(each.claim.name, each.claim.changed) for each in judged if each.claim.changed]
     if changed:
-        blocks.append(Items("Claims that were changed, or added, after results had been seen", changed, "changed"))
-    return blocks
+        title = "Claims that were changed, or added, after results had been seen"
+        parts.append(folded(f"{title}: {len(changed)}", items("What was changed, and why", changed)))
+    return parts
 
 
 def _experiment(
-    outcome: Outcome, judged: Sequence[Judged], cores: int, bounds: Bounds, drawn: dict[str, bytes]
-) -> list[Block]:
+    outcome: Outcome,
+    judged: Sequence[Judged],
+    cores: int,
+    bounds: Bounds,
+    drawn: list[tuple[Picture, bytes]],
+    *,
+    unfolded: bool,
+) -> list[object]:
     experiment = outcome.experiment
-    blocks: list[Block] = [
-        Heading(3, experiment.title, experiment.name),
-        Prose(experiment.text),
-        Facts(experiment_facts(outcome, cores)),
-    ]
+    own = not experiment.section  # the title of the report is its title
+    parts: list[object] = [] if own else [heading(3, experiment.title, experiment.name)]
+    parts.append(prose(experiment.text))
     found = [each for each in judged if each.claim.experiment == experiment.name]
-    if found:
-        blocks.append(Claims(found, linked=False))
-    if any(result.finished for result in outcome.results.values()):
-        for picture, data in pictures(outcome, bounds):
-            drawn[picture.file] = data
-            blocks.append(picture)
-        blocks += [reached(outcome, record, bounds) for record in experiment.records]
-        blocks += running_times(outcome)
-        blocks.append(players(outcome))
-    else:
-        blocks.append(Prose("No run has finished."))
-    return [*blocks, *sources(outcome), *failures(outcome)]
-
-
-def _page(sections: Iterable[Sequence[Block]], footer: str) -> str:
-    body = "\n".join(
-        "<section>\n" + "\n".join(block.as_html() for block in blocks) + "\n</section>" for blocks in sections
-    )
-    return fill(TITLE, INTRODUCTION, body, footer, resource("reproduction.css"))
-
-
-def _markdown(sections: Iterable[Sequence[Block]], footer: str) -> str:
-    blocks: list[Block] = [Heading(1, TITLE), Prose(INTRODUCTION)]
-    blocks += [block for section in sections for block in section]
-    blocks.append(Prose(footer))
-    texts = [text for block in blocks if (text := block.as_markdown())]
-    return "\n\n".join(texts) + "\n"
+    inside: list[object] = [facts(experiment_facts(outcome, cores))]
+    inside += [claims_table(found, linked=False)] if found else []
+    if not any(result.finished for result in outcome.results.values()):
+        return [*parts, *inside, prose("No run has finished."), *sources(outcome), *failures(outcome)]
+    pictured = list(pictures(outcome, bounds))
+    drawn += pictured
+    inside += [picture for picture, _ in pictured]
+    inside += running_times(outcome)
+    inside += folded_comparisons(found)
+    numbers = [reached(outcome, record, bounds) for record in experiment.records]
+    inside.append(folded("Numbers, parameters and data", *numbers, players(outcome), *sources(outcome)))
+    title = f"Verdicts, pictures and numbers ({counted(found)})" if found else "Pictures and numbers"
+    parts += inside if unfolded else [folded(title, *inside)]
+    return [*parts, *failures(outcome)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, get_args
 
@@ -104,8 +105,26 @@ def effect(finding: Finding) -> str:
     return f"{readable(finding.effect)}{error}"
 
 
+def said(verdict: Verdict, needs: str = "") -> str:
+    """The verdict in short, and for what is undecided what would decide it: steps, or else what is named first.
+
+    >>> said("holds"), said("undecided", "step 1,000,000 of MergeDTS in Cycle (about 3 s on one core)")
+    ('✓ holds', '? needs 1,000,000 steps')
+    >>> said("undecided", "about 12.2 times as many users (about 5 min on one core)"), said("undecided")
+    ('? needs 12.2 times as many users', '? undecided')
+    """
+    mark = MARKS[verdict]
+    if verdict != "undecided" or not needs:
+        return f"{mark} {verdict}"
+    if step := re.search(r"\bstep ([\d,]+)", needs):
+        return f"{mark} needs {step[1]} steps"
+    first = re.split(r"[;:(]", needs)[0].strip()
+    if first.startswith("an effect"):
+        return f"{mark} too near its bound"
+    return f"{mark} needs {first.removeprefix('about ').removeprefix('the ')}"
+
+
 def found_here(finding: Finding) -> str:
     """What the test found, with the effect where the text does not tell it."""
     told = effect(finding)
-    text = finding.text if told == "–" or told in finding.text else f"{finding.text} (effect {told})"
-    return f"{text}. Waits for: {finding.waits}" if finding.waits else text
+    return finding.text if told == "–" or told in finding.text else f"{finding.text} (effect {told})"

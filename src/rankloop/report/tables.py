@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rankloop.report.markdown import Cell, Table
 from rankloop.simulation import Result
 from rankloop.simulation.result import readable
 
@@ -61,6 +62,8 @@ class DriftRow(NamedTuple):
     late_epoch_regret: float | None
     ndcg: float
     microseconds_per_step: float
+    regret_after_change: float | None
+    """The regret of all epochs but the first, before which nothing had changed."""
 
 
 class HybridRow(NamedTuple):
@@ -80,7 +83,10 @@ AnyRow = Row | ListRow | DriftRow | HybridRow
 
 
 def rows(results: Iterable[Result]) -> list[AnyRow]:
-    """One row a result that has finished runs, the least regret first.
+    """One row for each result that has finished runs, the best first, by what its problem is about.
+
+    For lists these are the unsafe ones, and for changing preferences the regret after the first change; where they are
+    alike or not recorded, and for all other problems, it is the regret.
 
     >>> from rankloop import MergeDTS, PreferenceMatrix, simulate
     >>> result = simulate(MergeDTS(20), PreferenceMatrix.cycle2(), horizon=100_000, runs=2)
@@ -88,7 +94,28 @@ def rows(results: Iterable[Result]) -> list[AnyRow]:
     >>> row.policy, row.steps, row.runs, row.found_winner, row.failures
     ('MergeDTS', 100000, 2, 1.0, 0)
     """
-    return sorted((_row(result) for result in results if result.finished), key=lambda row: row.mean_regret)
+    found = [_row(result) for result in results if result.finished]
+    return sorted(found, key=lambda row: (_lead(row), row.mean_regret))
+
+
+def _lead(row: AnyRow) -> float:
+    """What the problem of a row is about; less of it is better."""
+    if isinstance(row, ListRow) and row.violations is not None:
+        return row.violations
+    if isinstance(row, DriftRow) and row.regret_after_change is not None:
+        return row.regret_after_change
+    return row.mean_regret
+
+
+def ranking(results: Iterable[Result]) -> Table:
+    """The rows as a table of a report; who does best in what the problem is about stands out."""
+    found = rows(results)
+    best = min(map(_lead, found), default=0.0)
+    lines = [
+        [Cell(text, strong=k < 2 and _lead(row) == best and len(found) > 1) for k, text in enumerate(cells(row))]
+        for row in found
+    ]
+    return Table(headings(found), lines)
 
 
 def _row(result: Result) -> AnyRow:
@@ -108,11 +135,12 @@ def _row(result: Result) -> AnyRow:
         return HybridRow(**common, clicks_a_list=float(result.mean("clicks")[-1]) / common["steps"])
     ndcg = float(result.mean("ndcg")[-1])
     if "epochs" in result.setting:
-        late = _late_epoch(result)
+        late, first = _late_epoch(result), _regret_in_epoch(result, 1)
         return DriftRow(
             **common,
             ndcg=ndcg,
-            first_epoch_regret=_regret_in_epoch(result, 1),
+            first_epoch_regret=first,
+            regret_after_change=None if first is None else common["mean_regret"] - first,
             late_epoch=late,
             late_epoch_regret=_regret_in_epoch(result, late),
         )
@@ -144,9 +172,11 @@ def _at(result: Result, record: str, step: int) -> float | None:
     return float(result.mean(record)[found[0]]) if len(found) else None
 
 
-HEADINGS = ("policy", "regret", "± s.e.", "runs", "found the winner", "lost the winner", "µs a step")
-_HYBRID_HEADINGS = ("policy", "regret", "± s.e.", "runs", "clicks a list", "µs a step")
-_LIST_HEADINGS = ("policy", "regret", "± s.e.", "runs", "unsafe of first 100", "unsafe lists", "NDCG", "µs a step")
+REGRET = ("regret", "± s.e.")
+RUNS = ("runs", "µs per step")
+HEADINGS = ("policy", *REGRET, "found the winner", "lost the winner", *RUNS)
+_HYBRID_HEADINGS = ("policy", *REGRET, "clicks per list", *RUNS)
+_LIST_HEADINGS = ("policy", "unsafe lists", "unsafe of first 100", *REGRET, "NDCG", *RUNS)
 
 
 def headings(table: Sequence[AnyRow]) -> Sequence[str]:
@@ -156,30 +186,26 @@ def headings(table: Sequence[AnyRow]) -> Sequence[str]:
     if table and isinstance(table[0], HybridRow):
         return _HYBRID_HEADINGS
     if table and isinstance(table[0], DriftRow):
-        late = f"in epoch {table[0].late_epoch}"
-        return ("policy", "regret", "± s.e.", "runs", "in epoch 1", late, "NDCG", "µs a step")
+        epochs = ("regret after the first change", "in epoch 1", f"in epoch {table[0].late_epoch}")
+        return ("policy", *epochs, *REGRET, "NDCG", *RUNS)
     return HEADINGS
 
 
 def cells(row: AnyRow) -> Sequence[str]:
     """A row as a person reads it, under its `headings`."""
+    regret = (readable(row.mean_regret), readable(row.standard_error) if row.runs > 1 else "–")
     middle: tuple[str, ...]
     if isinstance(row, Row):
-        middle = (f"{row.found_winner:.0%}", f"{row.failures:,}")
+        middle = (*regret, f"{row.found_winner:.0%}", f"{row.failures:,}")
     elif isinstance(row, HybridRow):
-        middle = (f"{row.clicks_a_list:.3f}",)
+        middle = (*regret, f"{row.clicks_a_list:.3f}")
     elif isinstance(row, ListRow):
-        middle = (_number(row.early_violations), _number(row.violations), f"{row.ndcg:.3f}")
+        middle = (_number(row.violations), _number(row.early_violations), *regret, f"{row.ndcg:.3f}")
     else:
-        middle = (_number(row.first_epoch_regret), _number(row.late_epoch_regret), f"{row.ndcg:.3f}")
-    return (
-        row.policy,
-        readable(row.mean_regret),
-        readable(row.standard_error) if row.runs > 1 else "–",
-        f"{row.runs:,}",
-        *middle,
-        f"{row.microseconds_per_step:.2f}" if row.microseconds_per_step >= 0.005 else "<0.01",
-    )
+        epochs = (row.regret_after_change, row.first_epoch_regret, row.late_epoch_regret)
+        middle = (*map(_number, epochs), *regret, f"{row.ndcg:.3f}")
+    speed = f"{row.microseconds_per_step:.2f}" if row.microseconds_per_step >= 0.005 else "<0.01"
+    return (row.policy, *middle, f"{row.runs:,}", speed)
 
 
 def _number(value: float | None) -> str:

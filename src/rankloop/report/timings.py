@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from rankloop.environments.problems import each_of
 from rankloop.experiments import Outcome
 from rankloop.experiments.chapter2 import DAYS
 from rankloop.simulation import Result
@@ -21,7 +22,7 @@ class Projection(NamedTuple):
     """Whether every player was measured."""
 
 
-class Comparison(NamedTuple):
+class RunningTime(NamedTuple):
     """One running time of the thesis, with ours for as many steps."""
 
     panel: str
@@ -57,21 +58,17 @@ def projection(outcome: Outcome) -> Projection:
                 whole = whole and bool(others)
                 speed = sum(others) / len(others) if others else 0.0
             part = paper.of(panel.name, label)
-            n_problems = _n_problems(panel.environment) if part.problems is None else part.problems
+            n_problems = len(each_of(panel.environment)) if part.problems is None else part.problems
             total += part.runs * part.horizon * n_problems * speed * 1e-6
     return Projection(total, whole)
 
 
-def _n_problems(environment: Any) -> int:
-    return len(environment) if isinstance(environment, list) else 1
-
-
-def comparisons(outcome: Outcome) -> list[Comparison]:
+def running_times(outcome: Outcome) -> list[RunningTime]:
     """The running times of the thesis' table 2.2 for what was measured, ours beside them."""
     found = []
     for (panel, player), result in outcome.results.items():
         speed = microseconds(result)
         days = DAYS.get(panel, {}).get(player)
         if speed is not None and days is not None:
-            found.append(Comparison(panel, player, days * DAY, speed * 1e-6 * THESIS_STEPS))
+            found.append(RunningTime(panel, player, days * DAY, speed * 1e-6 * THESIS_STEPS))
     return found

@@ -2,7 +2,7 @@
 
 uvicorn makes a task, an event and several objects for each request, which costs as much as all the rest. So requests
 to `rank` and `events` whose answer is in memory are answered by the protocol itself. Everything else (new keys,
-batches, web pages, errors about keys, requests that wait behind others) goes the way of all requests, through the application.
+batches, web pages, errors about keys, requests that wait behind others) goes through the application.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LARGEST = 65_536
 """Bytes of a body that is answered here."""
+LONGEST_LENGTH = 5
+"""Digits of the length of such a body."""
 RANK_END = b"/rank"
 
 
@@ -52,8 +54,10 @@ class QuickProtocol(HttpToolsProtocol):
         self._quick: App = self.config.app  # type: ignore[assignment]
         self._hot = ""
         """What is asked for, where the request may be answered here: the route's name."""
+        self._large = False
         self._loop_asked = ""
         self._body = b""
+        self._waiting = _Waiting()
         self._reply = b""
         self._fate = ""
         self._begun = self._idle_since = 0.0
@@ -61,8 +65,22 @@ class QuickProtocol(HttpToolsProtocol):
 
     # -- reading a request ---------------------------------------------------------------------------------------
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header."""
+        super().on_header(name, value)
+        if len(value) > LONGEST_LENGTH and name.lower() == b"content-length":
+            self._large = True
+
+    def on_message_begin(self) -> None:
+        """Begin with another request."""
+        super().on_message_begin()
+        self._large = False
+
     def on_headers_complete(self) -> None:
         """Decide which way a request goes."""
+        if self._large:
+            super().on_headers_complete()
+            return
         if self.parser.get_method() == b"POST" and not self.expect_100_continue and not self.flow.write_paused:
             url = self.url
             if (self.cycle is None or self.cycle.response_complete) and self.parser.should_keep_alive():
@@ -158,14 +176,15 @@ class QuickProtocol(HttpToolsProtocol):
             self._reply = self._problem(senseless(ValueError(heard.reason), FIELDS))
         else:
             self._reply = self._whole(200, encode(heard))
-        self.cycle = _Waiting()  # type: ignore[assignment]
+        self._waiting = _Waiting()  # requests that come meanwhile wait behind it, and take its place
+        self.cycle = self._waiting  # type: ignore[assignment]
         service.requests += 1
         service.committer.when_durable(self._durable)
         return True
 
     def _durable(self, error: Exception | None) -> None:
         """The event has been written for good, or could not be."""
-        service, waiting = self._quick.service, self.cycle
+        service, waiting = self._quick.service, self._waiting
         service.requests -= 1
         waiting.response_complete = True
         status = 422 if self._fate == "invalid" else 200

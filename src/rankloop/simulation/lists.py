@@ -1,8 +1,7 @@
-"""One run of a click policy against users who click."""
+"""Simulations of click policies, answered by users who click."""
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 from collections.abc import Sequence
@@ -14,70 +13,64 @@ import numpy.typing as npt
 from rankloop.checks import is_index
 from rankloop.kernels import stream
 from rankloop.policies import ClickPolicy
+from rankloop.runs import Advance, Run
 from rankloop.simulation.loop import CLICKS, NDCG, REGRET, VIOLATIONS, answer_list, count_inversions, run_lists
-from rankloop.simulation.progress import Advance
-from rankloop.simulation.result import Run
-from rankloop.simulation.slices import Slices
+from rankloop.simulation.simulation import Simulation, Slices
 
 RECORDS = {"regret": REGRET, "violations": VIOLATIONS, "clicks": CLICKS, "ndcg": NDCG}
 
 
-def check_problem(policy: Any, environment: Any, top: int | None, initial: Sequence[int] | None) -> None:
-    """Refuse a policy that was made for other items or for longer lists than the environment answers."""
-    n_items = getattr(policy, "n_items", environment.n_items)
-    if n_items != environment.n_items:
-        raise ValueError(f"the policy ranks {n_items} items, but the environment has {environment.n_items}")
-    n_positions = getattr(policy, "n_positions", None)
-    if n_positions is not None:
-        if environment.n_positions is not None and n_positions > environment.n_positions:
+class ListSimulation(Simulation):
+    """A click policy, or any object with `rank` and `update`, and users who click."""
+
+    def check(self) -> None:
+        """Refuse a policy that was made for other items, or for longer lists than the environment answers."""
+        self.require("rank", "update")
+        environment = self.environment
+        n_items = getattr(self.policy, "n_items", environment.n_items)
+        if n_items != environment.n_items:
+            raise ValueError(f"the policy ranks {n_items} items, but the environment has {environment.n_items}")
+        shown = getattr(self.policy, "n_positions", None)
+        if shown is not None:
+            if environment.n_positions is not None and shown > environment.n_positions:
+                raise ValueError(
+                    f"the policy shows {shown} positions, but the environment answers {environment.n_positions}"
+                )
+            if self.top is not None and self.top > shown:
+                raise ValueError(f"top = {self.top} is more than the {shown} positions that the policy shows")
+        if self.initial is not None and sorted(self.initial) != list(range(environment.n_items)):
             raise ValueError(
-                f"the policy shows {n_positions} positions, but the environment answers {environment.n_positions}"
+                f"initial must order the {environment.n_items} items from 0 on, not be {list(self.initial)!r}"
             )
-        if top is not None and top > n_positions:
-            raise ValueError(f"top = {top} is more than the {n_positions} positions that the policy shows")
-    if initial is not None and sorted(initial) != list(range(environment.n_items)):
-        raise ValueError(f"initial must order the {environment.n_items} items from 0 on, not be {list(initial)!r}")
+
+    def environment_state(self) -> Any:
+        """The state of the users, for as many positions as count."""
+        return self.environment.state_at(self.top)
+
+    def warm_up(self) -> None:
+        """Compile the loop before the clock and the threads start."""
+        if isinstance(self.policy, ClickPolicy):
+            Session(self.policy.fresh(0), self.environment, self.top, self.initial, stream(0)).show_lists(0)
+
+    def run(self, number: int, seed: int, checkpoints: npt.NDArray[np.int64], horizon: int, advance: Advance) -> Run:
+        """Run the policy once."""
+        policy = self.fresh_policy(number, seed)
+        session = Session(policy, self.environment, self.top, self.initial, stream(seed, number, 1))
+        begin = time.perf_counter()
+        names = [name for name in RECORDS if name != "violations" or session.limit < math.inf]
+        records = {name: np.zeros(len(checkpoints)) for name in names}
+        slices = Slices(advance)
+        done = 0
+        for k, target in enumerate([*checkpoints.tolist(), horizon]):
+            while done < target:
+                done += slices.run(session.show_lists, target - done)[0]
+            if k < len(checkpoints):
+                for name in names:
+                    records[name][k] = session.totals[RECORDS[name]]
+        return Run(records, seconds=time.perf_counter() - begin)
 
 
-def warm_up(policy: Any, environment: Any, top: int | None, initial: Sequence[int] | None) -> None:
-    """Compile the loop before the clock and the threads start."""
-    if isinstance(policy, ClickPolicy):
-        Player(policy.fresh(0), environment, top, initial, stream(0)).play(0)
-
-
-def play(
-    policy: Any,
-    environment: Any,
-    run: int,
-    seed: int,
-    checkpoints: npt.NDArray[np.int64],
-    horizon: int,
-    report: Advance,
-    top: int | None = None,
-    initial: Sequence[int] | None = None,
-) -> Run:
-    """Run the policy from scratch, with its own random numbers.
-
-    `report` is told of the steps done, about ten times a second, and may raise to end the run.
-    """
-    fresh = getattr(policy, "fresh", None)
-    own: Any = fresh(int(stream(seed, run, 0)[0])) if callable(fresh) else copy.deepcopy(policy)
-    player = Player(own, environment, top, initial, stream(seed, run, 1))
-    begin = time.perf_counter()
-    names = [name for name in RECORDS if name != "violations" or player.limit < math.inf]
-    records = {name: np.zeros(len(checkpoints)) for name in names}
-    slices = Slices(report)
-    done = 0
-    for k, target in enumerate([*checkpoints.tolist(), horizon]):
-        while done < target:
-            done += slices.run(player.play, target - done)[0]
-        if k < len(checkpoints):
-            for name in names:
-                records[name][k] = player.totals[RECORDS[name]]
-    return Run(records=records, best=-1, failed=False, seconds=time.perf_counter() - begin)
-
-
-class Player:
+class Session:
     """A policy, its users, and what has happened between them so far."""
 
     def __init__(
@@ -98,11 +91,11 @@ class Player:
             shown = np.array(initial[: getattr(policy, "n_positions", self.n_items)], np.int64)
             self.limit = count_inversions(self.state, shown) + len(shown) / 2
 
-    def play(self, n_steps: int) -> int:
-        """Show lists and see what is clicked."""
+    def show_lists(self, n_steps: int) -> int:
+        """Show so many lists, and let the policy learn from the clicks."""
         if not isinstance(self.policy, ClickPolicy):
             for _ in range(n_steps):
-                self._play_in_python()
+                self._show_in_python()
             return n_steps
         run_lists(
             self.policy.state,
@@ -118,7 +111,7 @@ class Player:
         )
         return n_steps
 
-    def _play_in_python(self) -> None:
+    def _show_in_python(self) -> None:
         ranking = self.policy.rank()
         shown = list(ranking)
         if not shown or len(set(shown)) < len(shown) or not all(is_index(item, self.n_items) for item in shown):

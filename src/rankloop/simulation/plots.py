@@ -6,17 +6,44 @@ import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from rankloop.simulation.result import Result
+from rankloop.extras import PLOTS, extra
+
+with extra("plots", PLOTS):
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, NullFormatter
 
 Floats = npt.NDArray[np.float64]
+
+
+class Curve(Protocol):
+    """What is plotted of a result."""
+
+    @property
+    def policy(self) -> str: ...  # noqa: D102
+
+    @property
+    def environment(self) -> str: ...  # noqa: D102
+
+    @property
+    def setting(self) -> dict[str, Any]: ...  # noqa: D102
+
+    @property
+    def steps(self) -> npt.NDArray[np.int64]: ...  # noqa: D102
+
+    @property
+    def finished(self) -> Mapping[int, Any]: ...  # noqa: D102
+
+    def mean(self, name: str = "regret") -> Floats: ...  # noqa: D102
+
+    def standard_error(self, name: str = "regret") -> Floats: ...  # noqa: D102
+
+
 Style = Literal["-", "--", "-.", ":"]
 Look = tuple[str, Style]
 """Colour and style of a line."""
@@ -45,7 +72,7 @@ LABEL_WIDTH = 26
 
 
 def plot_results(
-    results: Sequence[Result], *, log: bool, record: str, title: str | None = None, ink: str = INK
+    results: Sequence[Curve], *, log: bool, record: str, title: str | None = None, ink: str = INK
 ) -> Figure:
     """One line a result, named where it ends, with a band of one standard error.
 
@@ -70,7 +97,7 @@ def look(k: int) -> Look:
 
 def draw_lines(
     axes: Axes,
-    shown: Sequence[Result],
+    shown: Sequence[Curve],
     *,
     log: bool,
     record: str,
@@ -122,7 +149,7 @@ def dress(axes: Axes, ink: str) -> None:
     axes.spines[["left", "bottom"]].set_color(ink)
 
 
-def _draw_bounds(axes: Axes, shown: Sequence[Result], looks: Sequence[Look], bounds: Mapping[int, Floats]) -> None:
+def _draw_bounds(axes: Axes, shown: Sequence[Curve], looks: Sequence[Look], bounds: Mapping[int, Floats]) -> None:
     """Bounds as far as they are in sight: they must not press the measured lines into a corner."""
     bottom, top = axes.get_ylim()
     logarithmic = axes.get_yscale() == "log"
@@ -135,7 +162,7 @@ def _draw_bounds(axes: Axes, shown: Sequence[Result], looks: Sequence[Look], bou
     axes.set_ylim(bottom, top)
 
 
-def _shade_epochs(axes: Axes, results: Sequence[Result], ink: str) -> None:
+def _shade_epochs(axes: Axes, results: Sequence[Curve], ink: str) -> None:
     """Grey behind every second epoch, where preferences change at the same steps in all results."""
     schedules = [result.setting.get("epochs") for result in results]
     if not schedules[0] or any(schedule != schedules[0] for schedule in schedules):
@@ -150,7 +177,7 @@ def _shade_epochs(axes: Axes, results: Sequence[Result], ink: str) -> None:
         begin += length
 
 
-def _logarithmic(axes: Axes, results: Sequence[Result], means: Sequence[Floats]) -> None:
+def _logarithmic(axes: Axes, results: Sequence[Curve], means: Sequence[Floats]) -> None:
     """Logarithmic axes that begin where there is something to see: zero has no place on them."""
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -169,7 +196,7 @@ def _logarithmic(axes: Axes, results: Sequence[Result], means: Sequence[Floats])
     axes.yaxis.set_major_formatter(FuncFormatter(_tick))
 
 
-def _first_shown(results: Sequence[Result], means: Sequence[Floats], last: int) -> float:
+def _first_shown(results: Sequence[Curve], means: Sequence[Floats], last: int) -> float:
     """Shortly before the lines part."""
     steps = results[0].steps
     left = last / 10**MOST_DECADES
@@ -194,7 +221,7 @@ def _tick(value: float, _position: object = None) -> str:
     return f"{value:,.0f}" if abs(value) >= 10 else f"{value:g}"
 
 
-def _title(results: Sequence[Result]) -> str:
+def _title(results: Sequence[Curve]) -> str:
     environments = list(dict.fromkeys(result.environment for result in results))
     runs = sorted({len(result.finished) for result in results})
     number = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]}–{runs[-1]}"
@@ -202,7 +229,7 @@ def _title(results: Sequence[Result]) -> str:
     return ", ".join([*parts, f"{number} run{'s' * (runs[-1] != 1)}"])
 
 
-def _label(result: Result, results: Sequence[Result]) -> str:
+def _label(result: Curve, results: Sequence[Curve]) -> str:
     several = len({other.environment for other in results}) > 1
     label = f"{result.policy} on {result.environment}" if several and result.environment else result.policy
     return "\n".join(textwrap.wrap(label, LABEL_WIDTH, subsequent_indent="  "))

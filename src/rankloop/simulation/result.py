@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.extras import MissingExtra
+from rankloop.runs import Run
 from rankloop.storage import read_archive, write_archive
 
 if TYPE_CHECKING:
@@ -18,17 +22,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Run:
-    """One finished run: what was recorded at each checkpoint, and how it ended."""
-
-    records: Mapping[str, Floats]
-    best: int
-    failed: bool
-    seconds: float
-
-
-@dataclass
+@dataclass(repr=False)
 class Result:
     """The runs of one policy in one environment, recorded at checkpoints.
 
@@ -40,8 +34,8 @@ class Result:
     >>> result.regret
     array([[1., 4.],
            [1., 4.]])
-    >>> print(result)
-    MergeDTS: regret 4 ± 0 after 100 steps, 2 runs
+    >>> result
+    Result(MergeDTS: regret 4 ± 0 after 100 steps, 2 runs)
     """
 
     setting: dict[str, Any]
@@ -60,7 +54,7 @@ class Result:
         return str(self.setting.get("environment", ""))
 
     def record(self, name: str) -> Floats:
-        """What was recorded under a name, one row a run (and query), one column a checkpoint."""
+        """What was recorded under a name: one row per run (and query), one column per checkpoint."""
         recorded = {key for run in self.finished.values() for key in run.records}
         if self.finished and name not in recorded:
             raise ValueError(f"{self.policy} has no record {name!r}, only {', '.join(sorted(recorded))}")
@@ -69,12 +63,12 @@ class Result:
 
     @property
     def regret(self) -> Floats:
-        """Cumulative regret, one row a run, one column a checkpoint."""
+        """Cumulative regret, one row per run, one column per checkpoint."""
         return self.record("regret")
 
     @property
     def violations(self) -> Floats:
-        """Lists so far that were less safe than allowed, one row a run, one column a checkpoint."""
+        """Lists so far that were less safe than allowed, one row per run, one column per checkpoint."""
         return self.record("violations")
 
     @property
@@ -84,7 +78,7 @@ class Result:
 
     @property
     def clicks(self) -> Floats:
-        """Clicks so far, one row a run, one column a checkpoint."""
+        """Clicks so far, one row per run, one column per checkpoint."""
         return self.record("clicks")
 
     @property
@@ -130,7 +124,7 @@ class Result:
         return record.std(axis=0, ddof=1) / np.sqrt(len(record))
 
     def summary(self) -> list[dict[str, float]]:
-        """One row a checkpoint: steps, mean and standard error of the regret."""
+        """One row per checkpoint: steps, mean and standard error of the regret."""
         rows = zip(self.steps.tolist(), self.mean().tolist(), self.standard_error().tolist(), strict=True)
         return [{"steps": steps, "mean": mean, "standard_error": error} for steps, mean, error in rows]
 
@@ -140,6 +134,35 @@ class Result:
         regret = f"{readable(self.mean()[-1])} ± {readable(self.standard_error()[-1])}"
         runs = f"{len(self.finished)} run{'s' * (len(self.finished) != 1)}"
         return f"{self.policy}: regret {regret} after {self.steps[-1]:,} steps, {runs}"
+
+    def __repr__(self) -> str:
+        return f"Result({self})"
+
+    def to_pandas(self) -> Any:
+        """One row for each run and checkpoint, one column for each record: a pandas DataFrame.
+
+        Where pandas is not installed, it is a table of pyarrow with the same columns.
+
+        >>> run = Run({"regret": np.array([1.0, 4.0])}, seconds=0.1)
+        >>> len(Result({"policy": "MergeDTS"}, np.array([10, 100]), {0: run}).to_pandas())
+        2
+        """
+        n_runs, n_steps = len(self.finished), len(self.steps)
+        n_queries = len(self.setting.get("queries", [""]))
+        columns: dict[str, Any] = {
+            "policy": [self.policy] * (n_runs * n_steps),
+            "environment": [self.environment] * (n_runs * n_steps),
+            "query": np.repeat(self.queries, n_steps).tolist(),
+            "run": np.repeat(np.array(sorted(self.finished), np.int64) // n_queries, n_steps),
+            "step": np.tile(self.steps, n_runs),
+        }
+        for name in next(iter(self.finished.values())).records if self.finished else ():
+            columns[name] = self.record(name).ravel()
+        if find_spec("pandas") is not None:
+            return import_module("pandas").DataFrame(columns)
+        if find_spec("pyarrow") is not None:
+            return import_module("pyarrow").table(columns)
+        raise MissingExtra("to_pandas needs pandas or pyarrow: pip install pandas")
 
     def save(self, path: str | Path) -> None:
         """Write the result to one file."""
@@ -175,12 +198,15 @@ class Result:
         return cls(setting, steps, finished, bool(header.get("interrupted", False)))
 
     def plot(self, *, log: bool = True, record: str = "regret") -> Figure:
-        """The mean over runs against time, with a band of one standard error, as a matplotlib figure."""
+        """The mean over runs against time, with a band of one standard error; needs the extra `plots`."""
         return plot([self], log=log, record=record)
 
 
 def plot(results: Iterable[Result], *, log: bool = True, record: str = "regret", title: str | None = None) -> Figure:
-    """Several results in one picture, on logarithmic or linear axes; returns the matplotlib figure."""
+    """Several results in one picture, on logarithmic or linear axes; returns the matplotlib figure.
+
+    Needs the extra `plots`.
+    """
     from rankloop.simulation.plots import plot_results
 
     return plot_results(list(results), log=log, record=record, title=title)

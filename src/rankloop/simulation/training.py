@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from rankloop.kernels import stream
-from rankloop.simulation.lists import Player
-from rankloop.simulation.problems import problems
-from rankloop.simulation.slices import Slices
+from rankloop.simulation.jobs import simulations
+from rankloop.simulation.lists import ListSimulation, Session
+from rankloop.simulation.simulation import Slices
 
 
 def train(policy: Any, environment: Any, *, horizon: int, seed: int = 0) -> Any:
@@ -20,13 +20,13 @@ def train(policy: Any, environment: Any, *, horizon: int, seed: int = 0) -> Any:
     >>> policy.best
     [1]
     """
-    [problem] = problems(policy, environment, None, None)
-    if problem.is_duel:
+    [simulation] = simulations(policy, environment, None, None)
+    if not isinstance(simulation, ListSimulation):
         raise ValueError("train is for policies that show lists")
-    own = problem.policy.fresh(int(stream(seed, 0, 0)[0]))
-    player = Player(own, problem.environment, None, None, stream(seed, 0, 1))
+    trained = simulation.fresh_policy(0, seed)
+    session = Session(trained, simulation.environment, None, None, stream(seed, 0, 1))
     slices = Slices(lambda _: None)
     done = 0
     while done < horizon:
-        done += slices.run(player.play, horizon - done)[0]
-    return own
+        done += slices.run(session.show_lists, horizon - done)[0]
+    return trained

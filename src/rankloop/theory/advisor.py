@@ -32,11 +32,11 @@ def advise_rankers(traffic: float, *, n_rankers: int, gap: float, epsilon: float
     traffic
         Comparisons a day: interleaved lists with a winner.
     n_rankers
-        How many there are.
+        Number of rankers.
     gap
         The smallest difference that matters: two rankers of which one wins 1/2 + gap of the comparisons.
     epsilon
-        How probable it may be to lose the best ranker, where that is guaranteed.
+        Probability with which the best ranker may be lost, where that is guaranteed.
 
     Examples
     --------
@@ -105,15 +105,15 @@ def advise_reranking(
     Parameters
     ----------
     traffic
-        Lists a day for the query.
+        Lists per day for the query.
     n_items
-        How many items the list has.
+        Number of items of the list.
     gap
         The smallest difference in attraction that matters.
     attraction
-        Of the better of two such items.
+        Attraction of the better of two such items.
     examination
-        How probable it is that the lowest position is looked at.
+        Probability that the lowest position is looked at.
     wrong_pairs
         |V_0|, how many pairs of the production list stand in the wrong order; as many as there can be if not given.
 
@@ -184,17 +184,17 @@ def advise_drift(
     Parameters
     ----------
     traffic
-        Lists a day for the query.
+        Lists per day for the query.
     n_items, n_positions
-        How many items there are, and how many are shown.
+        Number of items, and of items shown.
     gap
         The smallest difference in attraction that matters.
     days
-        How long this will run.
+        Number of days that this will run.
     changes
-        How often preferences change in that time.
+        Number of times that preferences change in these days.
     epsilon
-        How wide the policies' bounds are.
+        Width of the policies' bounds.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def advise_drift(
         raise ValueError(f"n_positions must be less than the {n_items} items, not {n_positions}: else all are shown")
     gap = check_between("gap", gap, 0, 1, closed=True)
     epsilon = check_between("epsilon", epsilon, 0, 1, closed=True)
-    days = check_between("days", days, 0, math.inf)
+    days = check_positive("days", days)
     horizon = max(2, math.ceil(traffic * days))
     window, gamma = best_window(horizon, changes), best_discount(horizon, changes)
     memory = 1 / (1 - gamma)
@@ -253,15 +253,15 @@ def advise_diversity(traffic: float, *, n_features: int, n_positions: int, gap: 
     Parameters
     ----------
     traffic
-        Lists a day that the same preferences answer.
+        Lists per day that the same preferences answer.
     n_features
         Features of relevance and topics together.
     n_positions
-        How many items are shown.
+        Number of items shown.
     gap
-        The smallest difference in attraction that matters; for the worst case, the clicks a list that may be lost.
+        The smallest difference in attraction that matters; for the worst case, the clicks per list that may be lost.
     looks
-        How many items of a list a user looks at, on average; 1 is the least.
+        Number of items of a list that a user looks at, on average; at least 1.
 
     Examples
     --------

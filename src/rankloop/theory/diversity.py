@@ -19,13 +19,13 @@ def hybrid_gamma(horizon: npt.ArrayLike, *, n_features: int, n_positions: int, n
     Parameters
     ----------
     horizon
-        n: one number of lists or many.
+        Number of lists n: one number or many.
     n_features
-        D, the features of relevance and the topics together.
+        Number of relevance features and topics together, D.
     n_positions
-        K.
+        Number of items shown, K.
     norm
-        Of the user's preferences [theta, beta], at most 1.
+        Norm of the user's preferences [theta, beta], at most 1.
 
     Examples
     --------
@@ -65,11 +65,11 @@ def hybrid_bound(
     Parameters
     ----------
     steps
-        n: one number of lists or many.
+        Number of lists n: one number or many.
     n_features, n_positions, norm
-        As for `hybrid_gamma`.
+        As in `hybrid_gamma`.
     gamma
-        That of the policy, at least `hybrid_gamma`. If not given, the least that is allowed for each number of lists.
+        Gamma of the policy, at least `hybrid_gamma`. If not given, the least that is allowed for each number of lists.
 
     Examples
     --------

@@ -56,11 +56,11 @@ def cascade_ducb_bound(
     Parameters
     ----------
     steps
-        n: one number of lists or many.
+        Number of lists n: one number or many.
     gaps
         Delta_{a,K} of every item, as `drift_gaps` finds them; infinite for items that are always among the best.
     breakpoints
-        How often preferences changed, up to the last step or up to each of them.
+        Number of changes of preferences, up to the last step or up to each step.
     gamma, epsilon
         The parameters of CascadeDUCB; gamma must lie between 1/2 and 1.
 
@@ -93,16 +93,12 @@ def cascade_swucb_bound(
 
     Parameters
     ----------
-    steps
-        n: one number of lists or many.
-    gaps
-        Delta_{a,K} of every item, as `drift_gaps` finds them; infinite for items that are always among the best.
-    breakpoints
-        How often preferences changed, up to the last step or up to each of them.
+    steps, gaps, breakpoints
+        As in `cascade_ducb_bound`.
     window
-        tau of CascadeSWUCB, at least 2.
+        Window tau of CascadeSWUCB, at least 2.
     epsilon
-        Of CascadeSWUCB.
+        Parameter of CascadeSWUCB.
 
     Examples
     --------
@@ -130,13 +126,13 @@ def drift_lower_bound(steps: npt.ArrayLike, *, n_items: int, attraction: float, 
     Parameters
     ----------
     steps
-        n: one number of lists or many.
+        Number of lists n: one number or many.
     n_items
-        L, an even number.
+        Number of items L, which is even.
     attraction
-        p.
+        The attraction p.
     gap
-        Between good and bad items, at most p.
+        Gap between good and bad items, at most p.
 
     Examples
     --------
@@ -161,9 +157,9 @@ def drift_gaps(attractions: npt.ArrayLike, n_positions: int) -> Floats:
     Parameters
     ----------
     attractions
-        One row for each epoch.
+        Attraction of each item, one row for each epoch.
     n_positions
-        K.
+        Number of items shown, K.
 
     Examples
     --------

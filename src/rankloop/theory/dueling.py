@@ -37,7 +37,7 @@ def merge_comparisons_bound(
     Parameters
     ----------
     steps
-        T: one number or many.
+        Number of steps T: one number or many.
     n_arms
         K, the number of all rankers, which C(epsilon) depends on.
     gap
@@ -79,8 +79,8 @@ def merge_dts_bound(
     Parameters
     ----------
     steps
-        T: one number or many. The theorem sets epsilon = 1/T for one T; with a fixed epsilon the bound holds at all
-        steps at once.
+        Number of steps T: one number or many. The theorem sets epsilon = 1/T for one T; with a fixed epsilon the
+        bound holds at all steps at once.
     n_arms
         K, the number of rankers.
     gap
@@ -145,7 +145,7 @@ def dueling_lower_bound(steps: npt.ArrayLike, preferences: npt.ArrayLike) -> Flo
     Parameters
     ----------
     steps
-        T: one number or many.
+        Number of steps T: one number or many.
     preferences
         p_ij, the probability that arm i beats arm j. There must be an arm that beats every other.
 

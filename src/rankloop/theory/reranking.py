@@ -37,18 +37,18 @@ def bubble_rank_bound(
     Parameters
     ----------
     steps
-        n: one number of lists or many.
+        Number of lists n: one number or many.
     n_items
-        K, the number of items.
+        Number of items K.
     initial_inversions
-        |V_0|.
+        Number of pairs in the wrong order in the initial list, |V_0|.
     gap
-        Delta_min.
+        Smallest gap between two items, Delta_min.
     chi_min, chi_max
         The smallest and the largest examination probability.
     delta
-        That of the policy, which is horizon^-4 where it was told a horizon. If not given, each number of lists is its
-        own horizon.
+        Delta of the policy, which is horizon^-4 where it has a horizon. If not given, each number of lists is its own
+        horizon.
 
     Examples
     --------
@@ -115,9 +115,9 @@ def examinations(attraction: npt.ArrayLike, abandonment: npt.ArrayLike | None = 
     Parameters
     ----------
     attraction
-        Of the items.
+        Attraction of the items.
     abandonment
-        By position, the probability to leave after a click there: 1 everywhere, the cascade model, if not given.
+        Probability of leaving after a click, by position; 1 everywhere, which is the cascade model, if not given.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from references.bubble_rank import BubbleRank as Reference
 
 import rankloop as rl
 from rankloop.environments import CascadeModel, DependentClickModel, PositionBasedModel
-from rankloop.simulation.lists import play
+from rankloop.simulation.lists import ListSimulation
 
 
 def click(draw: random.Random, attraction: list[float], shown) -> list[int]:
@@ -54,7 +54,7 @@ def test_never_violates_safety(kind: str) -> None:
         problem = random_problem(draw, kind, n)
         initial = draw.permutation(n).tolist()
         policy = rl.BubbleRank(initial, horizon=10**6)
-        run = play(policy, problem, 0, seed, steps, 10**6, lambda _: None, initial=initial)
+        run = ListSimulation(policy, problem, initial=initial).run(0, seed, steps, 10**6, lambda _: None)
         assert run.records["violations"][0] == 0, f"{problem}, initial list {initial}"
 
 

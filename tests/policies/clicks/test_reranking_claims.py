@@ -14,7 +14,7 @@ from shared_data import SHARED
 
 import rankloop as rl
 from rankloop.environments import click_problems
-from rankloop.environments.queries import built_in, drifting
+from rankloop.environments.synthetic_queries import built_in, drifting
 
 YANDEX = SHARED / "click_models" / "yandex_40_queries.json"
 

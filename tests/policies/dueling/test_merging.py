@@ -1,89 +1,15 @@
-"""MergeDTS and MergeRUCB against the pseudo-code, and the claims made for them."""
+"""What MergeDTS and MergeRUCB share: batches, stages and elimination."""
 
 from __future__ import annotations
-
-import random
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from references import merging
-from scipy import stats
+from references.merging import coin, regroup
 
 import rankloop as rl
-from rankloop.kernels import entry
-from rankloop.policies.dueling.merging import N_BATCHES, Batches, pair_batches
-
-
-def coin(problem: rl.PreferenceMatrix, seed: int):
-    draw = random.Random(seed)
-    return lambda i, j: draw.random() < problem.preferences[i, j]
-
-
-@pytest.mark.parametrize(("n_arms", "batch_size"), [(7, 4), (30, 4), (50, 8), (50, 16)])
-def test_merge_rucb_matches_the_pseudo_code_step_by_step(n_arms: int, batch_size: int) -> None:
-    problem = rl.PreferenceMatrix.from_utilities(np.random.default_rng(n_arms).permutation(np.linspace(0, 4, n_arms)))
-    alpha, c = 0.2, 100.0
-    fast = rl.MergeRUCB(n_arms, alpha=alpha, batch_size=batch_size, c=c, seed=9)
-    slow = merging.MergeRUCB(n_arms, alpha, batch_size, c, seed=9)
-    fast_beats, slow_beats = coin(problem, 1), coin(problem, 1)
-    stages = set()
-    for _ in range(20_000):
-        duel = fast.duel()
-        assert slow.step(slow_beats) == (duel.left, duel.right)
-        if duel.left != duel.right:
-            fast.update(duel, duel.left if fast_beats(duel.left, duel.right) else duel.right)
-        stages.add(slow.s)
-    assert len(stages) > 2, "the run must go through several stages to test them"
-
-
-@pytest.mark.parametrize("warm_up", [0, 300, 3000])
-def test_merge_dts_chooses_with_the_pseudo_codes_probabilities(warm_up: int) -> None:
-    """At fixed counts, 20,000 choices of each form: a chi-square test, false alarms once in 10,000."""
-    n_arms = 8
-    problem = rl.PreferenceMatrix.like_features(n_arms, seed=3)
-    slow = merging.MergeDTS(n_arms, 20.0, 8, 4e6, seed=1)  # bounds so wide that all arms stay
-    beats = coin(problem, 2)
-    for _ in range(warm_up):
-        slow.step(beats)
-    batch = slow.B[0]
-    assert len(slow.B) == 1
-    assert len(batch) == n_arms
-    fast = rl.MergeDTS(n_arms, alpha=20.0, seed=5)
-    for i in range(n_arms):
-        for j in range(n_arms):
-            for _ in range(slow.w[i][j]):
-                fast.update(rl.Duel(i, j), winner=i)
-    fast.duel()
-    assert sorted(fast.batches[0]) == sorted(batch)
-    table = np.zeros((2, n_arms * n_arms))
-    for _ in range(20_000):
-        c, d = slow.choose(batch)
-        table[0, c * n_arms + d] += 1
-        duel = fast.duel()
-        table[1, duel.left * n_arms + duel.right] += 1
-    table = table[:, table.sum(axis=0) >= 10]
-    assert stats.chi2_contingency(table).pvalue > 1e-4
-
-
-def test_merge_dts_has_the_pseudo_codes_regret() -> None:
-    """40 runs of each form; the means differ by less than four standard errors (false alarms: 1 in 15,000)."""
-    n_arms, horizon = 12, 3000
-    problem = rl.PreferenceMatrix.like_features(n_arms, seed=8)
-    fast = rl.simulate(
-        rl.MergeDTS(n_arms, alpha=0.3, batch_size=4, c=100), problem, horizon=horizon, runs=200, checkpoints=[horizon]
-    )
-    slow = []
-    for seed in range(40):
-        reference = merging.MergeDTS(n_arms, 0.3, 4, 100, seed=seed)
-        beats = coin(problem, seed)
-        slow.append(sum(problem.regret(*reference.step(beats)) for _ in range(horizon)))
-    error = np.hypot(np.std(slow, ddof=1) / np.sqrt(len(slow)), fast.standard_error()[-1])
-    assert abs(np.mean(slow) - fast.mean()[-1]) < 4 * error
-
-
-regroup = entry(pair_batches)
+from rankloop.policies.dueling.merging import N_BATCHES, Batches
 
 
 def regrouped(sizes: list[int], M: int) -> list[list[int]]:
@@ -149,7 +75,7 @@ def test_a_stage_ends_with_batches_of_the_wanted_sizes(stage: tuple[list[int], i
     assert too_small <= 1
     if M <= 18:
         assert bool(too_small) != possible(sizes, M)
-    joined = [[arm for b in sorted(group) for arm in np.flatnonzero(of == b)] for group in merging.regroup(sizes, M)]
+    joined = [[arm for b in sorted(group) for arm in np.flatnonzero(of == b)] for group in regroup(sizes, M)]
     assert batches == joined
 
 
@@ -207,12 +133,3 @@ def test_a_cycle_never_empties_a_batch() -> None:
                 policy.update(rl.Duel(winner, loser), winner=winner)
         policy.duel()
         assert len(policy.survivors) >= 1
-
-
-def test_theory_is_one_keyword_away() -> None:
-    policy = rl.MergeDTS(136, alpha=1.01, batch_size=4, c=None, epsilon=0.01)
-    assert len(policy.batches) == 34
-    with pytest.raises(ValueError, match="alpha above 1/2"):
-        rl.MergeDTS(136, c=None, epsilon=0.01)
-    with pytest.raises(ValueError, match="c=None"):
-        rl.MergeDTS(136, epsilon=0.01)

@@ -123,7 +123,7 @@ NEGATIVE[2, 0] = -0.2
         (lambda: rl.CascadeHybrid(Z, X, 41), "more than the 40 items"),
         (lambda: rl.CascadeHybrid(Z[:0], X[:0], 1), "at least one item"),
         (lambda: rl.CascadeLinUCB([], 1), "at least one item"),
-        (lambda: rl.CascadeLinUCB(Z[0], 1), "one row an item"),
+        (lambda: rl.CascadeLinUCB(Z[0], 1), "one row for each item"),
         (lambda: rl.CascadeLinUCB("x", 1), "table of numbers"),
         (lambda: rl.CascadeLinUCB([[10**400]], 1), "table of numbers"),
         (lambda: rl.CascadeLinUCB(Z, 2, gamma=-1), "gamma"),

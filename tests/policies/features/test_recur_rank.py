@@ -295,7 +295,7 @@ def test_a_saved_policy_goes_on_through_splits(tmp_path) -> None:
         ({"delta": 0}, "delta"),
         ({"delta": 1}, "delta"),
         ({"delta": float("nan")}, "delta"),
-        ({"features": [1, 2, 3]}, "one row an item"),
+        ({"features": [1, 2, 3]}, "one row for each item"),
         ({"features": [["x"], ["y"], ["z"]]}, "features"),
         ({"features": [[1.0], [float("nan")], [2.0]]}, r"features\[1, 0\]"),
         ({"features": np.zeros((0, 3))}, "n_items"),

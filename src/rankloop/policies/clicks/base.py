@@ -133,13 +133,13 @@ class ClickPolicy(Policy):
         Parameters
         ----------
         ranking
-            The list, as `rank` gave it.
+            List, as returned by `rank`.
         clicks
             1 or 0 for each position of the list.
         seen
-            How many positions came into view, from the top; all if not given. Those below are not observations: that
-            they were not clicked says nothing. A list of which nothing was seen (0) counts as one whose clicks never
-            came: nothing changes, and no step has passed.
+            Number of positions that came into view, from the top; all if not given. Positions below are not
+            observations: that they were not clicked says nothing. A list of which nothing was seen (0) changes nothing,
+            and counts for no step.
         """
         items = self._check_ranking(ranking)
         observed = self._check_clicks(clicks, len(items), seen)
@@ -165,7 +165,7 @@ class ClickPolicy(Policy):
         Parameters
         ----------
         kept
-            For each item of the new list, in production's order, the number it had before; None for a new item.
+            Former number of each item of the new list, in production's order; None for a new item.
         n_positions
             Number of items to show; as before, or fewer where there are fewer items, if not given.
         """
@@ -193,11 +193,11 @@ class ClickPolicy(Policy):
         Parameters
         ----------
         items
-            What was shown, by the numbers that items have now; None for those that are gone.
+            Items of the list, by their present numbers; None for items that are gone.
         notes
-            The notes of the list, as they were.
+            Notes of the list.
         clicks, seen
-            What `update` takes.
+            As in `update`.
         """
         del items, notes, clicks, seen
         return False

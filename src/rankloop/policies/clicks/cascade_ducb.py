@@ -173,11 +173,7 @@ class CascadeDUCB(_CascadingPolicy):
         else:
             first = 0.75
         self.state = CascadeDUCBState(
-            rng=self._rng,
-            order=np.arange(self.n_items),
-            bounds=np.zeros(self.n_items),
-            clicked=np.zeros(self.n_items),
-            seen=np.zeros(self.n_items),
+            **self._blank(),
             mean=np.full(self.n_items, np.inf),
             width=np.zeros(self.n_items),
             learned=np.zeros(1, np.int64),

@@ -211,11 +211,7 @@ class CascadeKLUCB(_CascadingPolicy):
         tangent = np.zeros((self.n_items, 6))
         tangent[:, POINT] = NEVER_SEEN
         self.state = CascadeKLUCBState(
-            rng=self._rng,
-            order=np.arange(self.n_items),
-            bounds=np.zeros(self.n_items),
-            clicked=np.zeros(self.n_items),
-            seen=np.zeros(self.n_items),
+            **self._blank(),
             tangent=tangent,
             learned=np.zeros(1, np.int64),
             last_click=self.last_click,

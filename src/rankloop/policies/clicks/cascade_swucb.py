@@ -194,11 +194,7 @@ class CascadeSWUCB(_CascadingPolicy):
         else:
             first, rows = 1, best_window(1 << LAST_DOUBLING)
         self.state = CascadeSWUCBState(
-            rng=self._rng,
-            order=np.arange(self.n_items),
-            bounds=np.zeros(self.n_items),
-            clicked=np.zeros(self.n_items),
-            seen=np.zeros(self.n_items),
+            **self._blank(),
             mean=np.full(self.n_items, np.inf),
             width=np.zeros(self.n_items),
             ring=np.zeros((rows, self.n_positions), np.int32),

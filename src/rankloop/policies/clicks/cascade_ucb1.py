@@ -103,11 +103,7 @@ class CascadeUCB1(_CascadingPolicy):
         self.last_click = check_flag("last_click", last_click)
         self.alpha = check_positive("alpha", alpha)
         self.state = CascadeUCB1State(
-            rng=self._rng,
-            order=np.arange(self.n_items),
-            bounds=np.zeros(self.n_items),
-            clicked=np.zeros(self.n_items),
-            seen=np.zeros(self.n_items),
+            **self._blank(),
             mean=np.full(self.n_items, np.inf),
             width=np.zeros(self.n_items),
             learned=np.zeros(1, np.int64),

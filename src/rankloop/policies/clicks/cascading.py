@@ -7,7 +7,7 @@ a few comparisons where nothing moved. Only what is shown is kept in order. Ties
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -116,6 +116,12 @@ class _CascadingPolicy(ClickPolicy):
 
     _of_items: ClassVar[frozenset[str]] = frozenset({"bounds", "clicked", "seen", "mean", "width", "tangent"})
     """Fields of the states that have one row for each item."""
+
+    def _blank(self) -> dict[str, Any]:
+        """The fields that every state begins with, before anything is seen."""
+        n = self.n_items
+        arrays = {name: np.zeros(n) for name in ("bounds", "clicked", "seen")}
+        return {"rng": self._rng, "order": np.arange(n), **arrays}
 
     def _take_over(self, before: Self, new: Ints, old: Ints) -> None:
         """Keep the clicks and looks of items that stay; new items have none, and so are shown soon."""

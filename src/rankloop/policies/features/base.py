@@ -30,13 +30,13 @@ from rankloop.policies.features.ridge import Ridge, new_ridge
 from rankloop.policies.features.steps import DiverseState, FeatureState
 
 LARGEST = 1e9
-"""Of gamma, and of the ridge or what divides by it."""
+"""Largest gamma and largest ridge; the smallest ridge is 1 / LARGEST."""
 
 LONGEST = 1e6
-"""Of a feature, in units of the ridge's root: beyond that, sums of squares lose what tells items apart."""
+"""Largest absolute value of a feature, in units of sqrt(ridge): beyond it, rounding hides the differences of items."""
 
 MOST_TIMES_SMALLER = 8
-"""How much smaller than the catalogue candidates may be to be marked in it; a catalogue of so few is soon made."""
+"""For candidates that are at most one in so many items, a catalogue of their own is made: that is faster."""
 
 
 Feedback = tuple[Ranking, Sequence[int] | Array] | tuple[Ranking, Sequence[int] | Array, int | None]
@@ -216,11 +216,11 @@ class FeaturePolicy(ClickPolicy):
         ranking
             A list of this policy, or any items of the catalogue; the best list if not given.
         titles
-            What to call each item of the catalogue.
+            Name of each item of the catalogue.
         topics
-            How much of each topic each item covers, for a policy that was not told or was told something else.
+            Coverage of each topic by each item, for a policy that has no topics or should be explained by others.
         topic_names
-            What to call the topics.
+            Names of the topics.
         """
         shown = self.best if ranking is None else ranking
         brings = shown.notes if isinstance(shown, Ranking) else ()

@@ -32,9 +32,9 @@ class C2UCB(CascadeLinUCB):
     As in the paper are the upper confidence bounds of the items' attractions by ridge regression; this reward; the
     greedy list, which uses the bounds for the attractions and has at least 1 - 1/e of the largest reward where none of
     them is negative; and learning from every item shown. It differs from the paper in four points: terms of the
-    entropy that are the same for all lists are left out; a list keeps the order in which its items were chosen, where the
-    paper has sets; `gamma` is constant, where the paper's theorem lets it grow with time; and negative bounds are not
-    cut off.
+    entropy that are the same for all lists are left out; a list keeps the order in which its items were chosen, where
+    the paper has sets; `gamma` is constant, where the paper's theorem lets it grow with time; and negative bounds are
+    not cut off.
 
     Parameters
     ----------

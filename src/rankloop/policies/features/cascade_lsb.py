@@ -17,8 +17,8 @@ class CascadeLSB(FeaturePolicy):
 
     The model of an item's attraction is `omega'theta`, where omega is what it adds to the topics that the items above
     it cover: the choice where only diversity matters. Where relevance matters too, CascadeHybrid learns both. The
-    thesis calls this policy with relevance features as further topics CascadeLSBFull. Topics may therefore be negative here:
-    a negative value covers nothing of its topic, and lowers the attraction of its own item.
+    thesis calls this policy with relevance features as further topics CascadeLSBFull. Topics may therefore be negative
+    here: a negative value covers nothing of its topic, and lowers the attraction of its own item.
 
     Parameters
     ----------

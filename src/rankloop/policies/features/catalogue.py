@@ -40,7 +40,7 @@ class Catalogue(NamedTuple):
 
 
 def new_catalogue(relevance: Floats, topics: Floats, eligible: Bytes | None = None) -> Catalogue:
-    """A catalogue of items with these features, one row an item."""
+    """A catalogue of items with these features, one row for each item."""
     items, covered = np.nonzero(topics)
     by_topic, topic_items = np.nonzero(topics.T)
     n_items, n_topics = topics.shape
@@ -74,13 +74,13 @@ def stack(above: Sequence[Floats], below: Sequence[Floats]) -> tuple[Floats, Flo
 
 
 def check_features(name: str, given: Any, width: int | None = None) -> Floats:
-    """A read-only copy of features, one row an item; `width` is how many each must have."""
+    """A read-only copy of features, one row for each item; `width` is how many each must have."""
     try:
         values = np.array(given, np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must be a table of numbers, one row an item, not {given!r}") from None
+        raise ValueError(f"{name} must be a table of numbers, one row for each item, not {given!r}") from None
     if values.ndim != 2 or values.shape[1] == 0:
-        raise ValueError(f"{name} must be a table of numbers, one row an item, not of shape {values.shape}")
+        raise ValueError(f"{name} must be a table of numbers, one row for each item, not of shape {values.shape}")
     if width is not None and values.shape[1] != width:
         raise ValueError(f"{name} must have {width} columns, not {values.shape[1]}")
     wrong = np.argwhere(~np.isfinite(values))

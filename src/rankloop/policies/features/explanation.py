@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from rankloop.extras import PLOTS, extra
 from rankloop.kernels.arrays import Floats, Ints
 from rankloop.policies.features.catalogue import check_one_each
 
@@ -124,7 +125,8 @@ def plot_coverage(explanations: Mapping[str, Explanation], *, ink: str = "#33333
 
     Topics are ordered by how much of them all lists cover together; what each position adds is marked by a dot.
     """
-    from matplotlib.figure import Figure
+    with extra("plots", PLOTS):
+        from matplotlib.figure import Figure
 
     lists = list(explanations.values())
     if not lists or not all(each.items for each in lists):

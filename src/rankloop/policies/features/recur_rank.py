@@ -260,13 +260,13 @@ class RecurRank(ClickPolicy):
 
     Notes
     -----
-    The paper leaves the following open. The design's largest leverage g is at most 1 % above its bound, the dimension of what
-    the features of a part's items span; both are worked out for each part, and the item of weight w is tried
-    `ceil(g w 4^l / 2 log(n / delta_l))` times where the part has n. With `delta_l = delta / (2 K l (l + 1))`,
+    The paper leaves the following open. The design's largest leverage g is at most 1 % above its bound, the dimension
+    of the span of the features of a part's items. Both are computed for each part, and the item of weight w is tried
+    `ceil(g w 4^l / 2 log(n / delta_l))` times in a part of n items. With `delta_l = delta / (2 K l (l + 1))`,
     Hoeffding's inequality holds on both sides, for K parts and all phases, with probability 1 - delta. Trials come in
-    random order, so that those of one part meet every state of another part equally. Items of equal estimates stay in the
-    order they were in, which is random at first. A part whose items all have the same features, or ones
-    whose squares vanish next to those of others, has nothing to learn and is left as it is.
+    random order, so that those of one part meet every state of another part equally. Items of equal estimates keep
+    their order, which is random at first. A part whose items all have the same features, or features whose squares
+    vanish next to those of others, has nothing to learn and is left as it is.
 
     References
     ----------

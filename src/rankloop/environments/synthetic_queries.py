@@ -1,4 +1,4 @@
-"""Made-up queries, and chapter 4's drift of queries: what is simulated where there are no data."""
+"""Synthetic queries, and chapter 4's drift of queries, for simulations without data."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ from rankloop.environments.problems import ClickProblem
 N_ITEMS = 10
 """Items of each query: as many as a page of results shows."""
 
+N_DRIFTING = 6
+"""Items that a query needs to drift: three that stay, and three that rise."""
+
 N_EPOCHS = 10
 """Epochs of the thesis' experiments with drift."""
 
 
 def built_in(n_queries: int, click_model: str) -> list[ClickProblem]:
-    """Made-up queries like those of a search engine's log: production's order is good, but not perfect."""
+    """Synthetic queries like those of a search engine's log, with an initial order that is good, but not perfect."""
     made = SyntheticQueries(n_queries)
     problems = []
     for q in range(n_queries):
@@ -42,7 +45,7 @@ def built_in(n_queries: int, click_model: str) -> list[ClickProblem]:
 
 
 def drifting(problems: Sequence[ClickProblem], horizon: int, seed: int) -> list[DriftingEnvironment]:
-    """The drift of chapter 4 for each query, with other items that rise: ten epochs fill the horizon."""
+    """The drift of chapter 4 for each query, each with its own items that rise; ten epochs fill the horizon."""
     length = epoch_length(horizon)
     found: list[DriftingEnvironment] = []
     for number, problem in enumerate(problems):
@@ -64,5 +67,5 @@ def drifting(problems: Sequence[ClickProblem], horizon: int, seed: int) -> list[
 
 
 def epoch_length(horizon: int) -> int:
-    """How many lists an epoch lasts, if all of them are to fill the horizon."""
+    """The number of lists of an epoch, if all epochs together fill the horizon."""
     return -(-horizon // N_EPOCHS)

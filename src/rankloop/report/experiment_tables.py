@@ -1,4 +1,4 @@
-"""What was run, how long it took, what was reached, with what data, and what failed: the tables of an experiment."""
+"""The tables of an experiment: what was run, how long it took, what was reached, with what data, what failed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 from rankloop.experiments import Outcome, Source
 from rankloop.experiments.readings import n_problems
-from rankloop.report.blocks import Block, Cell, Items, Table
+from rankloop.report import timings
 from rankloop.report.drawings import described
 from rankloop.report.figures import Bounds, labels
+from rankloop.report.markdown import Cell, Table, items
 from rankloop.report.scorecard import MARKS, Judged, counts
-from rankloop.report.timings import Comparison, comparisons, microseconds, projection
+from rankloop.report.timings import RunningTime, microseconds, projection
 from rankloop.simulation import Result
 from rankloop.simulation.result import readable
 from rankloop.wording import duration
@@ -48,8 +49,8 @@ def overview(outcomes: Sequence[Outcome], judged: Sequence[Judged], cores: int) 
     headings = ["experiment", "thesis", "data", "claims", "core time", f"paper scale on {cores} cores"]
     caption = (
         "Core time is what one core took, other work on it included. Paper scale is projected from the measured time "
-        f"a step: runs × steps × problems, on {cores} core{'s' * (cores != 1)}; policies that settle on an answer get "
-        "faster in long runs, so it is an upper estimate for them."
+        f"per step: runs × steps × problems, on {cores} core{'s' * (cores != 1)}. Policies that settle on an answer "
+        "get faster in long runs, so it is an upper estimate for them."
     )
     return Table(headings, rows, caption, words=(0, 1, 2))
 
@@ -62,12 +63,13 @@ def data_used(outcome: Outcome) -> str:
 
 def experiment_facts(outcome: Outcome, cores: int) -> dict[str, str]:
     """The setting in short."""
-    amount, paper = outcome.amount, projection(outcome)
+    amount = outcome.amount
     kind = "user" if outcome.experiment.chapter == 5 else "query"
     of_each = "" if amount.problems is None else f" of each {kind}"
     played = [result for result in outcome.results.values() if result.finished]
     horizons = [int(result.steps[-1]) for result in played] or [amount.horizon]
-    facts = {"thesis": f"section {outcome.experiment.section}", "steps per run": _range(horizons, "{:,.0f}")}
+    facts = {"thesis": f"section {outcome.experiment.section}"} if outcome.experiment.section else {}
+    facts["steps per run"] = _range(horizons, "{:,.0f}")
     runs = [len(result.finished) / n_problems(result) for result in played] or [amount.runs]
     facts["runs"] = f"{_range(runs, '{:,.0f}')}{of_each}"
     if amount.problems is not None:
@@ -75,12 +77,14 @@ def experiment_facts(outcome: Outcome, cores: int) -> dict[str, str]:
         facts["users" if kind == "user" else "queries"] = _range(problems, "{:,.0f}")
     facts["data"] = data_used(outcome)
     facts["core time"] = duration(outcome.seconds)
-    facts[f"paper scale on {cores} cores"] = f"{'over ' * (not paper.whole)}{duration(paper.seconds / cores)}"
+    if "paper" in outcome.experiment.amounts:
+        paper = projection(outcome)
+        facts[f"paper scale on {cores} cores"] = f"{'over ' * (not paper.whole)}{duration(paper.seconds / cores)}"
     return facts
 
 
 def reached(outcome: Outcome, record: str, bounds: Bounds) -> Table:
-    """What was reached at the end of the runs: a row a panel, a column a player."""
+    """What was reached at the end of the runs: one row per panel, one column per player."""
     columns = list(dict.fromkeys(label for panel in outcome.panels for label in labels(outcome, panel.name)))
     limits = bounds if record == "regret" else {}
     rows = []
@@ -134,7 +138,12 @@ def players(outcome: Outcome) -> Table:
                 Cell(_range(speeds, "{:.2f}")),
             ]
         )
-    return Table(["policy", "parameters", "runs a panel", "µs a step"], rows, "Who played.", words=(0, 1))
+    return Table(
+        ["policy", "parameters", "runs per panel", "µs per step"],
+        rows,
+        "The policies and how they were set.",
+        words=(0, 1),
+    )
 
 
 def _range(values: Sequence[float], form: str) -> str:
@@ -165,9 +174,9 @@ def _values(values: Sequence[Any]) -> str:
     return ", ".join(texts) if len(texts) <= 6 else f"{texts[0]}, {texts[1]}, … {texts[-1]}"
 
 
-def running_times(outcome: Outcome) -> list[Block]:
+def running_times(outcome: Outcome) -> list[Table]:
     """The thesis' table of running times with ours, where the experiment is about them."""
-    found = comparisons(outcome) if "time" in outcome.experiment.name else []
+    found = timings.running_times(outcome) if "time" in outcome.experiment.name else []
     if not found:
         return []
     times = {(each.player, each.panel): each for each in found}
@@ -175,29 +184,29 @@ def running_times(outcome: Outcome) -> list[Block]:
     policies = list(dict.fromkeys(each.player for each in found))
     rows = [[Cell(player), *(_against(times.get((player, panel))) for panel in panels)] for player in policies]
     caption = (
-        "Time of 10⁸ steps, projected from the time a step measured here; then as the thesis gives it, on other "
+        "Time of 10⁸ steps, projected from the time per step measured here; then as the thesis gives it, on other "
         "machines and partly estimated from shorter runs, and how many times faster it is here."
     )
     return [Table(["", *panels], rows, caption)]
 
 
-def _against(each: Comparison | None) -> Cell:
+def _against(each: RunningTime | None) -> Cell:
     if each is None:
         return Cell("–")
     faster = f", {readable(each.thesis / each.ours)}×" if each.ours else ""
     return Cell(duration(each.ours), f"thesis {duration(each.thesis)}{faster}")
 
 
-def sources(outcome: Outcome) -> list[Block]:
+def sources(outcome: Outcome) -> list[str]:
     """The data of each panel."""
     panels: dict[tuple[str, str], list[str]] = {}
     for panel in outcome.panels:
         panels.setdefault(kind_and_text(panel.source), []).append(panel.name)
-    items = []
+    found = []
     for (kind, text), names in panels.items():
         where = f" ({', '.join(names)})" if len(panels) > 1 else ""
-        items.append((kind, f"{text}{where}"))
-    return [Items("Data", items)] if items else []
+        found.append((kind, f"{text}{where}"))
+    return [items("Data", found)] if found else []
 
 
 def kind_and_text(source: Source) -> tuple[str, str]:
@@ -209,7 +218,7 @@ def kind_and_text(source: Source) -> tuple[str, str]:
     return "real data" if source.real else "stand-in", source.text.removeprefix("stand-in: ")
 
 
-def failures(outcome: Outcome) -> list[Block]:
+def failures(outcome: Outcome) -> list[str]:
     """What could not be done."""
     named = [
         ("failed", f"{failure.player} in {failure.panel}, run {failure.run}: {failure.error}")
@@ -217,4 +226,4 @@ def failures(outcome: Outcome) -> list[Block]:
     ]
     if len(outcome.failures) > MOST_FAILURES:
         named.append(("failed", f"and {len(outcome.failures) - MOST_FAILURES:,} more"))
-    return [Items("Failures", named, "failures")] if named else []
+    return [items("Failures", named)] if named else []
