@@ -7,7 +7,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 
@@ -79,10 +79,16 @@ def request(path: str, body: Any, *more: str, key: str = ADMIN, method: str = "P
     return "\r\n".join([*lines, f"Content-Length: {len(content)}", "", ""]).encode() + content
 
 
+class Addressed(Protocol):
+    """What listens somewhere."""
+
+    address: str
+
+
 class Wire:
     """A connection, read answer by answer."""
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: Addressed) -> None:
         host, port = running.address.removeprefix("http://").split(":")
         self.socket = socket.create_connection((host, int(port)), 60)
         self._got = b""
@@ -117,7 +123,7 @@ class Wire:
 
 
 @contextmanager
-def wire(running: Running) -> Iterator[Wire]:
+def wire(running: Addressed) -> Iterator[Wire]:
     connection = Wire(running)
     try:
         yield connection

@@ -47,6 +47,10 @@ from rankloop.policies import Policy
 made = [policy(**example) for policy in Policy.known.values() for example in policy.examples]
 result = rl.simulate(rl.FixedRanking([1, 0]), rl.CascadeModel([0.2, 0.1]), horizon=10)
 print(len({type(policy) for policy in made}), result.regret.shape)
+from typer.testing import CliRunner
+from rankloop.cli.app import app
+for command in (["experiments"], ["policies"], ["bounds", "duel", "cycle"]):
+    assert CliRunner().invoke(app, command).exit_code == 0, command
 try:
     result.plot()
 except ImportError as error:

@@ -92,3 +92,15 @@ def suggestion(name: str, options: Iterable[str]) -> str:
     if near is not None:
         return f": did you mean {near}?"
     return f": there {'is' if len(known) == 1 else 'are'} {listed(known)}" if known else ""
+
+
+def short_number(value: float) -> str:
+    """A number in few characters: 10k rather than 10,000.
+
+    >>> [short_number(v) for v in (0, 0.25, 512, 1000, 25_000, 1e6, 1.5e8, 2e9, -3000)]
+    ['0', '0.25', '512', '1k', '25k', '1M', '150M', '2G', '-3k']
+    """
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:.4g}{letter}"
+    return f"{value:.3g}"

@@ -141,9 +141,8 @@ def test_lists_may_be_shorter_than_ten(tmp_path: Path) -> None:
     command = (path, "--click-model", "pbm", "--policies", "FixedRanking", "--horizon", "1,000", "--runs", 1)
     result = rankloop("rerank", *command, "--out", out)
     assert result.exit_code == 0, result.output
-    assert (
-        "2 queries of my-models.json, PBM: 3 of 3 items shown, 1,000 lists per run, the top 3 counted" in result.stdout
-    )
+    title = "2 queries of my-models.json, PBM: 3 of 3 items shown, 1,000 lists per run, the top 3 counted"
+    assert title in result.stdout
     assert f"{path}: 1 query with fewer than 3 items left out" in result.stderr
     path.write_text(json.dumps(long))
     complaint = refused("rerank", *command, "--positions", 4, "--out", out)

@@ -47,8 +47,8 @@ def amount_in_short(amount: Amount) -> str:
     >>> amount_in_short(Amount(10**8, 50, others={"*: DTS": Amount(10**7, 6)}))
     '100M × 50*'
     """
-    from rankloop.simulation.panels import short_tick
+    from rankloop.wording import short_number
 
-    parts = [short_tick(amount.horizon), f"{amount.runs:,}"]
+    parts = [short_number(amount.horizon), f"{amount.runs:,}"]
     short = " × ".join(parts if amount.problems is None else [*parts, f"{amount.problems:,}"])
     return f"{short}*" if amount.others else short

@@ -13,6 +13,7 @@ import numpy as np
 from rankloop.extras import PLOTS, extra
 from rankloop.simulation.plots import AXIS_LABELS, INK, Floats, Look, draw_lines, dress, look, name_lines
 from rankloop.simulation.result import Result
+from rankloop.wording import short_number
 
 with extra("plots", PLOTS):
     from matplotlib.axes import Axes
@@ -118,7 +119,7 @@ def plot_study(
             axes.yaxis.set_minor_formatter(NullFormatter())
         elif record != "ndcg" and means.min() >= 0:
             axes.set_ylim(bottom=0)
-        axes.yaxis.set_major_formatter(FuncFormatter(short_tick))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
         dress(axes, ink)
         _caption(axes, name, index, len(groups), parameter, AXIS_LABELS.get(record, record), ink)
     _name(figure, all_axes, looks, ink)
@@ -176,7 +177,7 @@ def _name(figure: Figure, all_axes: Sequence[Axes], looks: Mapping[str, Look], i
 def _few_ticks(axes: Axes) -> None:
     """As many ticks as small panels have room for."""
     for axis, scale in ((axes.xaxis, axes.get_xscale()), (axes.yaxis, axes.get_yscale())):
-        axis.set_major_formatter(FuncFormatter(short_tick))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
         if scale == "linear":
             axis.set_major_locator(MaxNLocator(4))
         elif scale == "log":
@@ -198,16 +199,4 @@ def _value_axis(axes: Axes, given: Iterable[float], groups: int) -> None:
     apart = math.ceil(len(values) / {1: 12, 2: 8, 3: 6}.get(groups, 5))
     axes.xaxis.set_major_locator(FixedLocator(values[::-1][::apart]))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(short_tick))
-
-
-def short_tick(value: float, _position: object = None) -> str:
-    """10k rather than 10,000, for panels with little room.
-
-    >>> [short_tick(v) for v in (0, 0.25, 512, 1000, 25_000, 1e6, 1.5e8, 2e9, -3000)]
-    ['0', '0.25', '512', '1k', '25k', '1M', '150M', '2G', '-3k']
-    """
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:.4g}{letter}"
-    return f"{value:.3g}"
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
