@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 
@@ -69,3 +71,61 @@ def served(store: Any, **options: Any) -> Iterator[Running]:
         thread.join(SECONDS)
         listening.close()
     assert not thread.is_alive()
+
+
+def request(path: str, body: Any, *more: str, key: str = ADMIN, method: str = "POST") -> bytes:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {key}", *more]
+    return "\r\n".join([*lines, f"Content-Length: {len(content)}", "", ""]).encode() + content
+
+
+class Addressed(Protocol):
+    """What listens somewhere."""
+
+    address: str
+
+
+class Wire:
+    """A connection, read answer by answer."""
+
+    def __init__(self, running: Addressed) -> None:
+        host, port = running.address.removeprefix("http://").split(":")
+        self.socket = socket.create_connection((host, int(port)), 60)
+        self._got = b""
+
+    def send(self, data: bytes) -> None:
+        self.socket.sendall(data)
+
+    def read(self) -> tuple[int, dict[str, str], Any]:
+        """Status, headers and body of the next answer."""
+        while b"\r\n\r\n" not in self._got:
+            self._more()
+        head, _, rest = self._got.partition(b"\r\n\r\n")
+        first, *lines = head.decode().split("\r\n")
+        headers = dict(line.split(": ", 1) for line in lines)
+        length = int(headers["content-length"])
+        while len(rest) < length:
+            self._more()
+            rest = self._got.partition(b"\r\n\r\n")[2]
+        self._got = rest[length:]
+        body = rest[:length]
+        is_json = "json" in headers.get("content-type", "")
+        return int(first.split()[1]), headers, json.loads(body) if is_json else body
+
+    def _more(self) -> None:
+        data = self.socket.recv(65536)
+        assert data, f"the connection was closed after {self._got!r}"
+        self._got += data
+
+    def ended(self) -> bool:
+        """Whether the other side has closed the connection."""
+        return self.socket.recv(1) == b""
+
+
+@contextmanager
+def wire(running: Addressed) -> Iterator[Wire]:
+    connection = Wire(running)
+    try:
+        yield connection
+    finally:
+        connection.socket.close()

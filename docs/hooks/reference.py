@@ -21,6 +21,7 @@ ROOMS = {
     "datasets": ("Datasets", "rankloop.datasets"),
     "theory": ("Theory", "rankloop.theory"),
     "experiments": ("Experiments", "rankloop.experiments"),
+    "runs": ("Long work", "rankloop.runs"),
     "files": ("Files", "rankloop.files"),
 }
 

@@ -507,7 +507,7 @@ def test_anybodys_policies_join(tmp_path: Path) -> None:
     [
         ("MyPolicy", "named as module:name"),
         ("no_such_module:MyPolicy", "there is no module no_such_module"),
-        ("rankloop.policies:Nobody", "rankloop.policies has no Nobody, only"),
+        ("rankloop.policies:Nobody", "rankloop.policies has no Nobody"),
         ("rankloop:__version__", "neither a policy nor"),
         ("broken_module:Policy", "cannot be imported"),
         ("needy_module:Policy", "the module needy_module itself cannot be imported"),

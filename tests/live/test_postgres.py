@@ -22,6 +22,7 @@ import rankloop as rl
 from rankloop.live import leases
 from rankloop.live.conformance import KEYS, LONG_KEYS, chosen
 from rankloop.live.entries import Entry
+from rankloop.live.opening import open_store
 from rankloop.live.postgres import PostgresStore
 from rankloop.live.stores import (
     SCHEMA_VERSION,
@@ -32,7 +33,6 @@ from rankloop.live.stores import (
     Store,
     StoreError,
     StoreLost,
-    open_store,
 )
 
 PATIENCE = 60

@@ -13,6 +13,7 @@ import pytest
 from rankloop.live import sqlite
 from rankloop.live.conformance import chosen
 from rankloop.live.entries import Entry
+from rankloop.live.opening import open_store
 from rankloop.live.sqlite import SQLiteStore
 from rankloop.live.stores import (
     SCHEMA_VERSION,
@@ -22,7 +23,6 @@ from rankloop.live.stores import (
     Snapshot,
     StoreError,
     StoreLost,
-    open_store,
 )
 
 

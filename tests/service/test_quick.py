@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-from service_client import ADMIN, Running, served
+from service_client import ADMIN, Running, Wire, request, served, wire
 
 from rankloop.live import StoreLost
 from rankloop.live.sqlite import SQLiteStore
@@ -21,59 +18,7 @@ from rankloop.service.limits import Limits
 ITEMS = ["a", "b", "c"]
 
 
-def request(path: str, body: Any, *more: str, key: str = ADMIN, method: str = "POST") -> bytes:
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {key}", *more]
-    return "\r\n".join([*lines, f"Content-Length: {len(content)}", "", ""]).encode() + content
-
-
 RANK = request("/v1/loops/search/rank", {"key": "laptop", "items": ITEMS})
-
-
-class Wire:
-    """A connection, read answer by answer."""
-
-    def __init__(self, running: Running) -> None:
-        host, port = running.address.removeprefix("http://").split(":")
-        self.socket = socket.create_connection((host, int(port)), 60)
-        self._got = b""
-
-    def send(self, data: bytes) -> None:
-        self.socket.sendall(data)
-
-    def read(self) -> tuple[int, dict[str, str], Any]:
-        """Status, headers and body of the next answer."""
-        while b"\r\n\r\n" not in self._got:
-            self._more()
-        head, _, rest = self._got.partition(b"\r\n\r\n")
-        first, *lines = head.decode().split("\r\n")
-        headers = dict(line.split(": ", 1) for line in lines)
-        length = int(headers["content-length"])
-        while len(rest) < length:
-            self._more()
-            rest = self._got.partition(b"\r\n\r\n")[2]
-        self._got = rest[length:]
-        body = rest[:length]
-        is_json = "json" in headers.get("content-type", "")
-        return int(first.split()[1]), headers, json.loads(body) if is_json else body
-
-    def _more(self) -> None:
-        data = self.socket.recv(65536)
-        assert data, f"the connection was closed after {self._got!r}"
-        self._got += data
-
-    def ended(self) -> bool:
-        """Whether the other side has closed the connection."""
-        return self.socket.recv(1) == b""
-
-
-@contextmanager
-def wire(running: Running) -> Iterator[Wire]:
-    connection = Wire(running)
-    try:
-        yield connection
-    finally:
-        connection.socket.close()
 
 
 @pytest.fixture
@@ -227,9 +172,7 @@ def test_a_write_that_fails_is_told_and_can_be_repeated(stubborn: tuple[Stubborn
         assert "the disk is full" in told["detail"]
         store.fails = False
         connection.send(click(id_))
-        assert connection.read()[2] == {
-            "fate": "duplicate"
-        }  # the first is in the journal by now, and so is this answer
+        assert connection.read()[2] == {"fate": "duplicate"}  # the first is in the journal by now
         assert running.admin.get("/v1/loops/search").json()["status"]["clicks"] == 1
 
 

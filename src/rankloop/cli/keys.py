@@ -40,7 +40,8 @@ def _ring(store: str) -> Iterator[KeyRing]:
         from rankloop.service.keys import KeyRing
     except ImportError as error:
         raise Refused(f"access keys need {error.name}: pip install 'rankloop[serve]'") from None
-    from rankloop.live.stores import StoreError, open_store
+    from rankloop.live.opening import open_store
+    from rankloop.live.stores import StoreError
 
     with refusing():
         opened = open_store(store)

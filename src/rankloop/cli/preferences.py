@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rankloop.cli.errors import Refused, refusing
+
 if TYPE_CHECKING:
     from rankloop.datasets import Letor, Rankers
     from rankloop.preferences import MeasuredPreferences
@@ -37,7 +39,7 @@ def preferences(
         str | None, typer.Option(metavar="N", help="Comparisons of each pair.", show_default="400000")
     ] = None,
     error: Annotated[
-        float | None,
+        str | None,
         typer.Option(metavar="E", help="Standard error wanted of each entry, with at most --comparisons of a pair."),
     ] = None,
     length: Annotated[str, typer.Option(metavar="N", help="Documents in a list.")] = "10",
@@ -78,6 +80,7 @@ def preferences(
     Finished pairs are kept in the folder FILE.partial: the same command continues where it was interrupted. The matrix
     is for `rankloop duel`.
     """
+    from rankloop.cli.arguments import number, one_of, whole, whole_or_none
     from rankloop.click_models.users import User
     from rankloop.interleaving import Interleaver
     from rankloop.preferences import measure_preferences
@@ -85,31 +88,30 @@ def preferences(
     from rankloop.runs import Folder, display
 
     kept = out.with_name(out.name + ".partial")
-    try:
-        n_workers = None if workers is None else _whole("--workers", workers, 1)
-        n_comparisons = None if comparisons is None else _whole("--comparisons", comparisons, 2)
-        first_seed, n_positions = _whole("--seed", seed, 0), _whole("--length", length, 1)
-        if out.suffix != ".npz":
-            raise ValueError(f"--out must end in .npz, not be {out}")
-        if not out.parent.is_dir():
-            raise ValueError(f"--out: there is no folder {out.parent}")
-        methods = {name: cls for name, cls in Interleaver.known.items() if cls.most_rankers == 2}
-        if interleaver not in methods:
-            raise ValueError(f"--interleaver must be one of {', '.join(methods)}, not {interleaver!r}")
+    n_workers = whole_or_none("--workers", workers, 1)
+    n_comparisons = whole_or_none("--comparisons", comparisons, 2)
+    wanted_error = None if error is None else number("--error", error)
+    first_seed, n_positions = whole("--seed", seed, 0), whole("--length", length, 1)
+    n_models, n_queries = whole("--models", models, 2), whole_or_none("--queries", queries, 1)
+    if out.suffix != ".npz":
+        raise Refused(f"--out must end in .npz, not be {out}")
+    if not out.parent.is_dir():
+        raise Refused(f"--out: there is no folder {out.parent}")
+    methods = {name: cls for name, cls in Interleaver.known.items() if cls.most_rankers == 2}
+    method = methods[one_of("--interleaver", interleaver, list(methods))]()
+    with refusing(), display() as watcher:
         User.named(user)
-        documents = _read(data, queries, first_seed, cache)
-        rankers = _rankers(
-            documents, data, features, scores, run, train, _whole("--models", models, 2), first_seed, cache
-        )
+        documents = _read(data, n_queries, first_seed, cache)
+        rankers = _rankers(documents, data, features, scores, run, train, n_models, first_seed, cache)
         clicker = User.named(user, n_grades=2 if documents.labels.max() <= 1 else 5)
-        _say(f"{documents!r}, {len(rankers.names)} rankers, {clicker!r}")
-        with display() as watcher:
+        watcher.note(f"{documents!r}, {len(rankers.names)} rankers, {clicker!r}")
+        try:
             matrix = measure_preferences(
                 rankers,
                 clicker,
-                methods[interleaver](),
+                method,
                 comparisons=n_comparisons,
-                error=error,
+                error=wanted_error,
                 length=n_positions,
                 estimator=estimator,
                 ties=ties,
@@ -118,26 +120,22 @@ def preferences(
                 progress=watcher,
                 keep=kept,
             )
+        except KeyboardInterrupt:
+            with contextlib.suppress(OSError):  # it is not empty, or was never made
+                kept.rmdir()
+            if kept.exists():
+                watcher.note(f"Finished pairs are kept in {kept}, and the same command continues from there.")
+            raise
         matrix.save(out)
         Folder(kept).remove(key_of(matrix.setting))
-    except KeyboardInterrupt:
-        with contextlib.suppress(OSError):  # it is not empty, or was never made
-            kept.rmdir()
-        saved = f": finished pairs are kept in {kept}, and the same command continues from there"
-        _say(f"interrupted{saved if kept.exists() else ''}")
-        raise typer.Exit(130) from None
-    except (ValueError, ImportError, OSError) as problem:
-        _say("rankloop: " + " ".join(str(problem).split()))
-        raise typer.Exit(2) from None
     _print(matrix, out)
 
 
-def _read(data: str, queries: str | None, seed: int, cache: bool) -> Letor:
+def _read(data: str, wanted: int | None, seed: int, cache: bool) -> Letor:
     import numpy as np
 
     from rankloop.datasets import read_letor, synthetic_letor
 
-    wanted = None if queries is None else _whole("--queries", queries, 1)
     if data == SYNTHETIC:
         return synthetic_letor(SYNTHETIC_QUERIES if wanted is None else wanted, seed=seed)
     documents = read_letor(data, cache=cache)
@@ -175,7 +173,11 @@ def _rankers(
             _say(f"runs: {why} skipped: {n:,}")
     if train is not None:
         known = datasets.read_letor(train, cache=cache)
-        groups.append(datasets.train_lambdamart(documents, known, datasets.settings_family(n_models), seed=seed))
+        family = datasets.settings_family(n_models)
+        try:
+            groups.append(datasets.train_lambdamart(documents, known, family, seed=seed))
+        except ImportError as missing:
+            raise Refused(str(missing)) from None
     rankers = groups[0]
     for group in groups[1:]:
         rankers = rankers.joined(group)
@@ -191,18 +193,6 @@ def _numbers(text: str) -> list[int]:
             raise ValueError(f"--features must be numbers and ranges such as 1-5,110, not {text!r}")
         numbers.update(dict.fromkeys(range(int(low), int(high if dash else low) + 1)))
     return list(numbers)
-
-
-def _whole(option: str, text: str, least: int) -> int:
-    """A whole number, 1e6 included."""
-    try:
-        value = float(text)
-        exact = int(value)
-    except (ValueError, OverflowError):
-        raise ValueError(f"{option} must be a whole number such as 1000 or 1e6, not {text!r}") from None
-    if exact != value or exact < least:
-        raise ValueError(f"{option} must be a whole number of at least {least}, not {text}")
-    return exact
 
 
 def _print(matrix: MeasuredPreferences, out: Path) -> None:

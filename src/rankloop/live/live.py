@@ -19,11 +19,12 @@ from rankloop.live.hearing import Hearing
 from rankloop.live.impressions import Impressions
 from rankloop.live.journal import Journal
 from rankloop.live.loops import Loop, Loops
+from rankloop.live.opening import open_store
 from rankloop.live.pages import Pins, check_pinned
 from rankloop.live.settings import Settings, check_name, check_names, duration, one_of, read_config, size
 from rankloop.live.showing import Showing
 from rankloop.live.shown import LiveDuel, Shown
-from rankloop.live.stores import Store, StoreError, open_store
+from rankloop.live.stores import Store, StoreError
 from rankloop.live.tokens import Foreign, Signer, Unknown
 from rankloop.live.upkeep import Upkeep, attend
 from rankloop.live.verify import Verification, Verifier

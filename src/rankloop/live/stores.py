@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from rankloop.live.entries import Entry
@@ -158,23 +157,3 @@ def _is_there(store: Store, known: Entry | KnownLearner | None, new: Entry | Kno
         what = "entry" if isinstance(new, Entry) else "learner"
         raise StoreConflict(f"{store.name} has another {what} {new[0]} already: two programs have written to it")
     return known is not None
-
-
-def open_store(store: str | Path | Store, *, read_only: bool = False) -> Store:
-    """The store that a path or an address names."""
-    if not isinstance(store, str | Path):
-        return store
-    scheme, separator, _ = str(store).partition("://")
-    if not separator:
-        if not str(store):
-            raise ValueError("store must be a path or postgresql://..., not an empty text")
-        from rankloop.live.sqlite import SQLiteStore
-
-        return SQLiteStore(store, read_only=read_only)
-    if scheme not in ("postgresql", "postgres"):
-        raise ValueError(f"store must be a path or postgresql://..., not {scheme}://...")
-    try:
-        from rankloop.live.postgres import PostgresStore
-    except ImportError:
-        raise StoreError("a store in PostgreSQL needs psycopg: pip install 'rankloop[postgres]'") from None
-    return PostgresStore(str(store), read_only=read_only)

@@ -22,7 +22,7 @@ logger = logging.getLogger("rankloop.live")
 
 LOOK_EVERY = 0.02
 """Seconds between two looks of the background thread."""
-CHECKPOINT_EVERY = 20_000
+CHECKPOINT_EVERY = 50_000
 """Entries between checkpoints: what must be replayed, at most, after a crash."""
 TRIM_EVERY = 3_600_000
 """Milliseconds between two looks for entries that are too old to keep."""
@@ -69,11 +69,14 @@ class Upkeep:
         for entry in self._store.entries(header.checkpoint):
             if entry.learner:
                 self._learners.tail.setdefault(entry.learner, []).append(entry)
+        first = min(covered.values(), default=0)
         for number, entries in self._learners.tail.items():
-            loop = self._loops.by_number[self._learners.known(number).loop]
-            for entry in entries:
-                if entry.kind == Kind.CLOSE and entry.seq > covered[loop.number]:
-                    loop.compare(unpack_closing(entry.body))
+            closings = [entry for entry in entries if entry.kind == Kind.CLOSE and entry.seq > first]
+            if closings:
+                loop = self._loops.by_number[self._learners.known(number).loop]
+                for entry in closings:
+                    if entry.seq > covered[loop.number]:
+                        loop.compare(unpack_closing(entry.body))
         if read_only:
             return
         opened: dict[str, int] = {}

@@ -255,24 +255,20 @@ class App:
         most = self.service.limits.body
         if length is not None and len(length) < 20 and length.isdigit() and int(length) > most:
             raise self._too_large()
-        message = await receive()
-        body: bytes = message.get("body", b"")
-        if not message.get("more_body"):
-            if len(body) > most:
-                raise self._too_large()
-            return body
-        parts, size = [body], len(body)
+        parts: list[bytes] = []
+        size, more = 0, True
         try:
             async with asyncio.timeout(SECONDS_FOR_A_BODY):
-                while message.get("more_body"):
+                while more:
                     message = await receive()
                     parts.append(message.get("body", b""))
-                    size += len(parts[-1])
+                    size, more = size + len(parts[-1]), message.get("more_body", False)
                     if size > most:
                         raise self._too_large()
         except TimeoutError:
-            raise Problem(408, "the body did not come in time: send it again") from None
-        return b"".join(parts)
+            close = [(b"connection", b"close")]
+            raise Problem(408, "the body did not come in time: send it again", headers=close) from None
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _too_large(self) -> Problem:
         return Problem(

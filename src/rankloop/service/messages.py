@@ -12,6 +12,9 @@ from rankloop.live.settings import LONGEST_LIST, LONGEST_NAME
 MOST_EVENTS = 1_000
 """Events in one request."""
 
+MOST_FEATURES = 1_000
+"""Features of an item: a learner's memory grows with their square."""
+
 Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
 Names = Annotated[list[Name], Meta(min_length=1, max_length=LONGEST_LIST)]
 Role = Literal["rank", "events", "read", "admin"]
@@ -103,8 +106,8 @@ class LoopRequest(Struct):
     seed: int | UnsetType | None = UNSET
     rankers: list[str] | UnsetType = UNSET
     interleaver: str | UnsetType = UNSET
-    relevance: int | UnsetType = UNSET
-    topics: list[str] | UnsetType = UNSET
+    relevance: Annotated[int, Meta(ge=0, le=MOST_FEATURES)] | UnsetType = UNSET
+    topics: Annotated[list[str], Meta(max_length=MOST_FEATURES)] | UnsetType = UNSET
     parameters: dict[str, float | bool | str | None] | UnsetType = UNSET
 
 

@@ -115,3 +115,9 @@ def _problems(route: Route) -> set[int]:
 
 def _response(description: str, media: str, schema: Any) -> dict[str, Any]:
     return {"description": description, "content": {media: {"schema": schema}}}
+
+
+if __name__ == "__main__":
+    import json
+
+    print(json.dumps(document(), indent=1, ensure_ascii=False))

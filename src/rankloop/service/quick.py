@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LARGEST = 65_536
 """Bytes of a body that is answered here."""
+LONGEST_LENGTH = 5
+"""Digits of the length of such a body."""
 RANK_END = b"/rank"
 
 
@@ -52,6 +54,7 @@ class QuickProtocol(HttpToolsProtocol):
         self._quick: App = self.config.app  # type: ignore[assignment]
         self._hot = ""
         """What is asked for, where the request may be answered here: the route's name."""
+        self._large = False
         self._loop_asked = ""
         self._body = b""
         self._waiting = _Waiting()
@@ -62,8 +65,22 @@ class QuickProtocol(HttpToolsProtocol):
 
     # -- reading a request ---------------------------------------------------------------------------------------
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header."""
+        super().on_header(name, value)
+        if len(value) > LONGEST_LENGTH and name.lower() == b"content-length":
+            self._large = True
+
+    def on_message_begin(self) -> None:
+        """Begin with another request."""
+        super().on_message_begin()
+        self._large = False
+
     def on_headers_complete(self) -> None:
         """Decide which way a request goes."""
+        if self._large:
+            super().on_headers_complete()
+            return
         if self.parser.get_method() == b"POST" and not self.expect_100_continue and not self.flow.write_paused:
             url = self.url
             if (self.cycle is None or self.cycle.response_complete) and self.parser.should_keep_alive():
