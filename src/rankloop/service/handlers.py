@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -13,13 +13,12 @@ from rankloop.live import Settings, Shown
 from rankloop.live.events import FIELDS
 from rankloop.live.settings import CHANGEABLE
 from rankloop.service import messages
+from rankloop.service.gauges import gauges
 from rankloop.service.logs import logger
 from rankloop.service.messages import MOST_EVENTS, Heard
 from rankloop.service.problems import Problem, senseless, unreadable
 from rankloop.service.request import Reply, Request, no_loop
-
-if TYPE_CHECKING:
-    from rankloop.service.service import Service
+from rankloop.service.service import Service, plain_status
 
 AT_ONCE = 50
 """Events of a batch that are taken in before others get their turn."""
@@ -185,8 +184,6 @@ async def interleave(service: Service, request: Request) -> Reply:
 
 def describe(service: Service, loop: str) -> messages.LoopAnswer:
     """A loop with its settings and its status."""
-    from rankloop.service.service import plain_status
-
     settings = service.live.settings(loop).to_json()
     del settings["seed"]  # with it, one could foretell what is shown
     return messages.LoopAnswer(loop, settings, plain_status(service.live.status(loop)))
@@ -395,8 +392,6 @@ async def health_ready(service: Service, request: Request) -> Reply:
 
 async def metrics(service: Service, request: Request) -> Reply:
     """Counts for Prometheus."""
-    from rankloop.service.gauges import gauges
-
     statuses = {loop: status for loop, status in (await service.status()).items() if request.sees(loop)}
     text = service.metrics.text(gauges(service, statuses, whole=request.loops is None))
     return Reply(200, text.encode(), b"text/plain; version=0.0.4; charset=utf-8")
@@ -404,6 +399,4 @@ async def metrics(service: Service, request: Request) -> Reply:
 
 async def openapi(service: Service, request: Request) -> Reply:
     """The description of all this."""
-    from rankloop.service.openapi import document
-
-    return Reply(200, msgspec.json.encode(document()))
+    return Reply(200, service.description)
