@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Byte code is compiled when first imported: doing so for all of every dependency doubles the time to set up.
 PIP_FLAGS := --quiet --disable-pip-version-check --no-compile
+# Where no byte code may be written, every process that the tests start would compile its imports anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test check bench chaos docs clean
 help:  ## list the targets
@@ -25,8 +27,9 @@ $(VENV)/docs: pyproject.toml $(VENV)/base
 demo: $(VENV)/base  ## the main job at small scale, ending in a report
 	$(BIN)/rankloop demo
 
+# Neighbours among the tests stay in one process, which compiles what they share once.
 test: $(VENV)/dev  ## the tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: $(VENV)/dev  ## style, types and the order of imports
 	$(BIN)/ruff check .
@@ -46,6 +49,7 @@ bench: $(VENV)/dev  ## speed, as ratios to the naive form in the same run
 	$(BIN)/python benchmarks/serve.py
 	$(BIN)/python benchmarks/live_sizes.py
 	$(BIN)/python benchmarks/runner.py
+	$(BIN)/python benchmarks/cold_start.py
 
 chaos: $(VENV)/dev  ## kill -9 under load, 200 times for each kind of store
 	rm -rf chaos-store && mkdir chaos-store

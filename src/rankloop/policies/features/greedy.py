@@ -263,7 +263,7 @@ def _cover_closely(topic: int, lost: float, catalogue: Catalogue, covariance: Fl
         upper[a] = value[a] + bonus * width[a] if upper[a] > -np.inf else -np.inf
 
 
-@inlined
+@compiled
 def _score(
     n: int, catalogue: Catalogue, covariance: Floats, widths: Floats, desk: Desk, bonus: float, first: bool
 ) -> None:
