@@ -51,15 +51,9 @@ class Prompt:
         self._impressions = live._impressions
 
     def rank(
-        self,
-        loop: str,
-        key: str,
-        items: Sequence[str],
-        *,
-        user: str | None = None,
-        pinned: Mapping[int, str] | None = None,
-        deferred: bool = False,
-    ) -> Shown | None:
+        self, loop: str, key: str, items: Sequence[str], *, user: str | None = None,
+        pinned: Mapping[int, str] | None = None, deferred: bool = False,
+    ) -> Shown | None:  # fmt: skip
         """The list to show, as `Live.rank` answers; None if that would have to wait."""
         target = self._loops.by_name.get(loop)
         if target is None or target.catalogue is not None or self._live.over or not items:
