@@ -154,6 +154,8 @@ def read_letor(path: str | Path, *, cache: bool = True) -> Letor:
 
     Examples
     --------
+    One query with two documents, of which the file does not give all features:
+
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "small.txt"
     >>> _ = path.write_text("2 qid:1 1:0.5 3:1 # a comment\\n0 qid:1 2:nan\\n")

@@ -151,6 +151,9 @@ def read_yandex(path: str | Path, *, n_positions: int = 10) -> ClickLog:
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.tsv"
     >>> _ = path.write_text("7\\t0\\tQ\\tshoes\\t1\\t11\\t12\\t13\\n7\\t5\\tC\\t12\\n7\\t9\\tC\\t99\\n")
+
+    The first of the two clicks is on the second item of the list, the other one on none of its items:
+
     >>> log = read_yandex(path)
     >>> log.clicks[0, :3].tolist(), log.report.skipped
     ([0, 1, 0], {'a click on an item that was not shown': 1})

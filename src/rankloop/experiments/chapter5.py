@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -69,50 +70,51 @@ def _amounts(users: int) -> dict[Scale, Amount]:
     }
 
 
-def _studies(
-    dataset: RatedDataset, figure: int, amounts: dict[Scale, Amount]
-) -> tuple[Experiment, Experiment, Experiment]:
-    """The three studies of a dataset, the first of which is shown by that figure of chapter 5."""
+_STUDIES = (
+    (
+        "lambda",
+        "Relevant or diverse",
+        """Ten of 1,000 items are shown to users who click the first that attracts them. An item attracts by its
+        relevance, times lambda, and by what it adds to the topics that the list covers, times 1 - lambda. Tastes follow
+        from ratings; policies know the items' features as other users' ratings tell them. Two conventions are ours and
+        not the thesis': relevance features are singular vectors times singular values, and for CascadeLSBFull a
+        relevance feature below 0 covers nothing.""",
+        _trade_offs,
+        "lambda",
+    ),
+    (
+        "topics",
+        "How many topics",
+        "The same with lambda = 0.5 and only the d topics that most items have.",
+        _topics,
+        "d",
+    ),
+    (
+        "positions",
+        "How long a list",
+        "The same with lambda = 0.5, up to 20 topics and K items shown.",
+        _positions,
+        "K",
+    ),
+)
+"""What is studied of each dataset: its name, title and text, the panels and the parameter."""
+
+
+def _studies(dataset: RatedDataset, figure: int, amounts: dict[Scale, Amount]) -> Iterator[Experiment]:
+    """The studies of a dataset, the first of which is shown by that figure of chapter 5."""
     name = {MOVIELENS: "movielens", YAHOO_MUSIC: "yahoo"}[dataset]
-    return (
-        Experiment(
-            name=f"diversity-lambda-{name}",
+    for number, (what, title, text, panels, parameter) in enumerate(_STUDIES, figure):
+        yield Experiment(
+            name=f"diversity-{what}-{name}",
             chapter=5,
-            section=f"5.4.2, figure 5.{figure}",
-            title=f"Relevant or diverse, {dataset.name}",
-            text="""Ten of 1,000 items are shown to users who click the first that attracts them. An item attracts by
-            its relevance, times lambda, and by what it adds to the topics that the list covers, times 1 - lambda.
-            Tastes follow from ratings; policies know the items' features as other users' ratings tell them. Two
-            conventions are ours and not the thesis': relevance features are singular vectors times singular values,
-            and for CascadeLSBFull a relevance feature below 0 covers nothing.""",
-            panels=partial(_trade_offs, dataset),
+            section=f"5.4.2, figure 5.{number}",
+            title=f"{title}, {dataset.name}",
+            text=text,
+            panels=partial(panels, dataset),
             amounts=amounts,
-            parameter="lambda",
+            parameter=parameter,
             log=False,
-        ),
-        Experiment(
-            name=f"diversity-topics-{name}",
-            chapter=5,
-            section=f"5.4.2, figure 5.{figure + 1}",
-            title=f"How many topics, {dataset.name}",
-            text="The same with lambda = 0.5 and only the d topics that most items have.",
-            panels=partial(_topics, dataset),
-            amounts=amounts,
-            parameter="d",
-            log=False,
-        ),
-        Experiment(
-            name=f"diversity-positions-{name}",
-            chapter=5,
-            section=f"5.4.2, figure 5.{figure + 2}",
-            title=f"How long a list, {dataset.name}",
-            text="The same with lambda = 0.5, up to 20 topics and K items shown.",
-            panels=partial(_positions, dataset),
-            amounts=amounts,
-            parameter="K",
-            log=False,
-        ),
-    )
+        )
 
 
 EXPERIMENTS = (*_studies(MOVIELENS, 1, _amounts(24)), *_studies(YAHOO_MUSIC, 4, _amounts(12)))

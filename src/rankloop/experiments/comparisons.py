@@ -421,14 +421,25 @@ def happens(
     if bound is None:
         raise ValueError("happens needs less_than or more_than")
 
-    def share(outcome: Outcome, not_before: int) -> Evidence:
-        [found], _, early, _ = samples_of(outcome, [Read(panel, player, record=record)], None, not_before)
-        one = rarer(f"{panel}: {record} of {player}", found.values, bound, panels=[panel], often=more_than is not None)
-        one = one._replace(waits="more runs, since the share is too near the bound")
+    text = f"{panel}: {record} of {player}"
+
+    def share(values: Floats) -> Evidence:
+        one = rarer(text, values, bound, panels=[panel], often=more_than is not None)
+        return one._replace(waits="more runs, since the share is too near the bound")
+
+    return _of_runs(text, Read(panel, player, record=record), share)
+
+
+def _of_runs(text: str, read: Read, share: Callable[[Floats], Evidence]) -> Comparison:
+    """The comparison of the share of runs in which something happens, which waits until the runs are long enough."""
+
+    def judged(outcome: Outcome, not_before: int) -> Evidence:
+        [found], _, early, _ = samples_of(outcome, [read], None, not_before)
+        one = share(found.values)
         return one._replace(chance_above=1.0, chance_below=1.0, waits=early) if early else one
 
     def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
-        return [compared(f"{panel}: {record} of {player}", [panel], lambda: share(outcome, not_before))]
+        return [compared(text, [read.panel], lambda: judged(outcome, not_before))]
 
     return compare
 
@@ -447,18 +458,14 @@ def happens_as_often(
     `exactly` counts the runs whose record is that number at their end.
     """
     what = f"{record} of {player}" if exactly is None else f"{player} ends with {record} = {exactly:g}"
+    text = f"{panel}: {what}"
 
-    def share(outcome: Outcome, not_before: int) -> Evidence:
-        [found], _, early, _ = samples_of(outcome, [Read(panel, player, record=record)], None, not_before)
-        happened = found.values if exactly is None else found.values == exactly
-        one = counting(f"{panel}: {what}", int(happened.sum()), happened.size, published, margin, panels=[panel])
-        one = one._replace(waits="more runs")
-        return one._replace(chance_above=1.0, chance_below=1.0, waits=early) if early else one
+    def share(values: Floats) -> Evidence:
+        happened = values if exactly is None else values == exactly
+        one = counting(text, int(happened.sum()), happened.size, published, margin, panels=[panel])
+        return one._replace(waits="more runs")
 
-    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
-        return [compared(f"{panel}: {what}", [panel], lambda: share(outcome, not_before))]
-
-    return compare
+    return _of_runs(text, Read(panel, player, record=record), share)
 
 
 def matches(

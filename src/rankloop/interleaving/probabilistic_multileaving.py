@@ -14,7 +14,7 @@ class ProbabilisticMultileaving(Probabilistic):
     Parameters
     ----------
     exponent
-        Steepness with which the chance of being drawn falls with the rank.
+        As in `Probabilistic`.
 
     Examples
     --------

@@ -186,16 +186,18 @@ class CascadeKLUCB(_CascadingPolicy):
 
     Examples
     --------
-    >>> policy = CascadeKLUCB(4, 2, seed=1)
-    >>> for _ in range(500):
-    ...     ranking = policy.rank()
-    ...     policy.update(ranking, clicks=[item == 3 for item in ranking])  # everybody wants item 3
-    >>> policy.rank()[0], policy.best[0]
-    (3, 3)
+    Users who go on after a click, to all items that they want:
+
+    >>> policy = CascadeKLUCB(4, 2, last_click=True, seed=1)
+    >>> for ranking in (policy.rank() for _ in range(500)):
+    ...     policy.update(ranking, clicks=[item >= 2 for item in ranking])
+    >>> sorted(policy.best)
+    [2, 3]
 
     References
     ----------
     B. Kveton, C. Szepesvári, Z. Wen, A. Ashkan. Cascading Bandits: Learning to Rank in the Cascade Model. ICML 2015.
+    A. Garivier, O. Cappé. The KL-UCB Algorithm for Bounded Stochastic Bandits and Beyond. COLT 2011.
     """
 
     state: CascadeKLUCBState

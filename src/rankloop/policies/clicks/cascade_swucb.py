@@ -147,10 +147,8 @@ class CascadeSWUCB(_CascadingPolicy):
     Examples
     --------
     >>> policy = CascadeSWUCB(4, 2, window=100, seed=1)
-    >>> for wanted in (3, 0):  # everybody wants item 3, and then item 0
-    ...     for _ in range(1000):
-    ...         ranking = policy.rank()
-    ...         policy.update(ranking, clicks=[item == wanted for item in ranking])
+    >>> for wanted in [3] * 1000 + [0] * 1000:  # everybody wants item 3, and then item 0
+    ...     policy.update(ranking := policy.rank(), clicks=[item == wanted for item in ranking])
     >>> policy.best[0]
     0
 

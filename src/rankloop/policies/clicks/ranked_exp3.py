@@ -121,8 +121,7 @@ class RankedEXP3(ClickPolicy):
     Examples
     --------
     >>> policy = RankedEXP3(n_items=4, n_positions=2, horizon=1000, seed=1)
-    >>> for _ in range(1000):
-    ...     ranking = policy.rank()
+    >>> for ranking in (policy.rank() for _ in range(1000)):
     ...     policy.update(ranking, clicks=[item == 2 for item in ranking])  # everybody wants item 2
     >>> policy.best[0]
     2

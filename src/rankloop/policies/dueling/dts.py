@@ -220,12 +220,8 @@ class DTS(_OptimisticPolicy):
 
     Parameters
     ----------
-    n_arms
-        Number of arms.
-    alpha
-        Width of the confidence bounds. The default is the thesis' tuned value; the theory needs more than 1/2.
-    seed
-        Seed of the policy's random numbers.
+    n_arms, alpha, seed
+        As in `MergeDTS`.
 
     Examples
     --------

@@ -77,8 +77,7 @@ class MergeRUCB(_MergePolicy):
     --------
     >>> policy = MergeRUCB(n_arms=3, alpha=0.5, c=1, seed=0)
     >>> while policy.winner is None:
-    ...     duel = policy.duel()
-    ...     policy.update(duel, winner=max(duel))  # the larger number always wins
+    ...     policy.update(duel := policy.duel(), winner=max(duel))  # the larger number always wins
     >>> policy.winner
     2
 

@@ -103,11 +103,10 @@ class RUCB(_OptimisticPolicy):
     Examples
     --------
     >>> policy = RUCB(n_arms=3, seed=0)
-    >>> while policy.winner is None:
-    ...     duel = policy.duel()
+    >>> for duel in (policy.duel() for _ in range(200)):
     ...     policy.update(duel, winner=max(duel))  # the larger number always wins
-    >>> policy.winner
-    2
+    >>> policy.winner, policy.best
+    (2, 2)
 
     References
     ----------

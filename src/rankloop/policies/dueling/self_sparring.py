@@ -47,12 +47,13 @@ class SelfSparring(DuelingPolicy):
 
     Examples
     --------
+    Both rankers of a duel are drawn in the same way, so that the best one ends up playing against itself:
+
     >>> policy = SelfSparring(n_arms=3, seed=0)
-    >>> for _ in range(100):
-    ...     duel = policy.duel()
+    >>> for duel in (policy.duel() for _ in range(100)):
     ...     policy.update(duel, winner=max(duel))  # the larger number always wins
-    >>> policy.best
-    2
+    >>> list(policy.duel())
+    [2, 2]
 
     References
     ----------

@@ -103,8 +103,7 @@ class Sparring(DuelingPolicy):
     Examples
     --------
     >>> policy = Sparring(n_arms=3, algorithm="thompson", seed=0)
-    >>> for _ in range(100):
-    ...     duel = policy.duel()
+    >>> for duel in (policy.duel() for _ in range(100)):
     ...     policy.update(duel, winner=max(duel))  # the larger number always wins
     >>> policy.best
     2

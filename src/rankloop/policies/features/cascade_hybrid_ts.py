@@ -24,8 +24,7 @@ class CascadeHybridTS(CascadeHybrid):
     Examples
     --------
     >>> policy = CascadeHybridTS([[1, 0], [1, 0], [0, 1]], [[0.9, 0], [0.9, 0], [0, 0.9]], n_positions=2, seed=1)
-    >>> for _ in range(300):
-    ...     ranking = policy.rank()
+    >>> for ranking in (policy.rank() for _ in range(300)):
     ...     policy.update(ranking, clicks=[0, int(2 in ranking)])
     >>> 2 in policy.best
     True

@@ -36,8 +36,7 @@ class CascadeLSBFull(CascadeHybrid):
     Examples
     --------
     >>> policy = CascadeLSBFull([[1, 0], [0, 1]], [[0.9, 0], [0, 0.9]], n_positions=1)
-    >>> for _ in range(100):
-    ...     ranking = policy.rank()
+    >>> for ranking in (policy.rank() for _ in range(100)):
     ...     policy.update(ranking, clicks=[int(ranking[0] == 1)])
     >>> policy.best, policy.theta.shape
     ([1], (4,))
