@@ -127,3 +127,34 @@ def test_impressions_that_left_memory_meanwhile(tmp_path: Path) -> None:
     assert live.status("search")["clicks"] == 3
     check_whole(live)
     live.close()
+
+
+def test_an_impression_that_ends_while_others_are_brought_back_ends_once(tmp_path: Path) -> None:
+    """An event brings an impression back; it is closed just when those whose windows have ended are brought back."""
+    clock = Clock()
+    with open_live(lambda: SQLiteStore(tmp_path / "shop.db"), clock, memory=1) as live:
+        live.create("search", kind="rerank", window=60, holdout=0.0, seed=1)
+        impressions, journal = live._impressions, live._journal
+        shown, _ = [live.rank("search", "laptop", ["a", "b", "c"]) for _ in range(2)]
+        live.attend()
+        clock.now += 61
+        impressions._most = 10
+        impressions.close_due(waiting=False)
+        assert impressions._overdue, "its window has ended while it was not in memory"
+        found, *_ = live._hearing.find(shown.id)
+        assert found is not None
+        impressions.close_due = lambda *_, **__: None  # type: ignore[method-assign]
+        live.rank("search", "laptop", ["a", "b", "c"])
+        del impressions.close_due
+        assert journal.rows, "something waits to be written"
+        flush = journal.flush
+
+        def flush_and_close() -> None:
+            flush()
+            impressions.close(found)
+
+        journal.flush = flush_and_close  # type: ignore[method-assign]
+        impressions._bring_back_overdue()
+        journal.flush = flush  # type: ignore[method-assign]
+        assert found.seq not in impressions._open
+        check_whole(live)

@@ -291,15 +291,19 @@ class Impressions:
 
     def _bring_back_overdue(self) -> None:
         """Bring impressions back that were put away, and whose windows have ended, to be closed."""
-        with self._journal.writing:
+        with self._journal.writing:  # nobody else brings them back meanwhile
+            # Which of them are back already is asked before what they did is written: one that an event has brought
+            # back may be closed at any moment, and would be brought back once more where its end is not written yet.
+            some = [(seq, seq in self._open) for seq in islice(self._overdue, LOADED_AT_ONCE)]
             if self._journal.rows:
                 self._journal.flush()
-            for _ in range(min(len(self._overdue), LOADED_AT_ONCE)):
-                seq = self._overdue[0]
-                later = list(self._store.of_impressions(seq, seq))
-                begun = next((entry for entry in later if entry.kind == Kind.RECOVERED), None) or self._store.entry(seq)
-                if begun is not None:
-                    self._load(ticket_in(begun), later)
+            for seq, is_back in some:
+                if not is_back:
+                    later = list(self._store.of_impressions(seq, seq))
+                    recovered = (entry for entry in later if entry.kind == Kind.RECOVERED)
+                    begun = next(recovered, None) or self._store.entry(seq)
+                    if begun is not None:
+                        self._load(ticket_in(begun), later)
                 self._overdue.popleft()  # only now: where the store fails, it is tried again
 
     @property
