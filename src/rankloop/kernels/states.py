@@ -31,9 +31,6 @@ _asked: dict[tuple[Callable[..., Any], type], tuple[Any, ...]] = {}
 """The types of arguments for which the compiler last looked for a step, latest last."""
 
 _choices: dict[Callable[..., Any], type[_Choice]] = {}
-_helpers: list[Any] = []
-"""Kept since the compiler holds them by weak references only."""
-
 _names: dict[type, str] = {}
 _classes_of_name: Counter[str] = Counter()
 
@@ -76,17 +73,16 @@ def optional(generic: Function) -> Function:
 
 
 def helper(function: Function, options: Mapping[str, bool]) -> Function:
-    """Let compiled code call a function, which is compiled for each type of arguments once, whoever calls it."""
-    compiled = numba.njit(**INNER, **options)(function)
-    _helpers.append(compiled)
-    infer_global(function, Dispatcher(compiled))
+    """Let compiled code call a function."""
+    _choice(function).default = numba.njit(**INNER, **options)(function)
     return function
 
 
 class _Choice(AbstractTemplate):
-    """What the compiler takes a call of a generic step for: one of the step that the type of the state has.
+    """What the compiler takes a call for: one of the step that the type of the state has, or of what all states share.
 
-    Numba's own way, `overload`, compiles a step anew for callers with other options, as a loop and a single step are.
+    Numba's own ways compile more than is needed: `overload` once for callers with each set of options, which differ
+    between a loop and a single step; `njit` for the literal 0 and then for whole numbers, where a variable begins as 0.
     """
 
     compiled: ClassVar[dict[type, Any]]
@@ -94,16 +90,19 @@ class _Choice(AbstractTemplate):
 
     def generic(self, args: Sequence[Any], kws: Mapping[str, Any]) -> Any:
         """The signature of the call, or None where the state has no such step."""
-        cls = _class_of(args[0])
         if self.default is None:
-            _asked.pop((type(self).key, cls), None)
-            _asked[type(self).key, cls] = tuple(args)
-        found = self.compiled.get(cls, self.default)
+            asked = type(self).key, _class_of(args[0])
+            _asked.pop(asked, None)
+            _asked[asked] = tuple(args)
+        found = self._found(args)
         return None if found is None else Dispatcher(found).get_call_type(self.context, args, kws)
 
     def get_impl_key(self, signature: Any) -> Any:
         """What was compiled for the call."""
-        return self.compiled.get(_class_of(signature.args[0]), self.default).get_overload(signature.args)
+        return self._found(signature.args).get_overload(signature.args)
+
+    def _found(self, args: Sequence[Any]) -> Any:
+        return self.compiled.get(_class_of(args[0]), self.default) if self.compiled else self.default
 
 
 def _choice(generic: Callable[..., Any]) -> type[_Choice]:
