@@ -46,6 +46,7 @@ bench: $(VENV)/dev  ## speed, as ratios to the naive form in the same run
 	$(BIN)/python benchmarks/interleaving.py
 	$(BIN)/python benchmarks/lock.py
 	$(BIN)/python benchmarks/live.py
+	$(BIN)/python benchmarks/serve.py
 	$(BIN)/python benchmarks/live_sizes.py
 	$(BIN)/python benchmarks/runner.py
 	$(BIN)/python benchmarks/cold_start.py

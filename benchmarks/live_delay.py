@@ -220,10 +220,9 @@ class Rankers:
         """One user: the regret of the duel, and the click that decides it."""
         duel = live.duel("loop")
         left, right = (self.number[name] for name in duel.rankers)
-        if left != right:
-            live.interleave(duel.id, {name: [f"of {name}", f"more of {name}"] for name in duel.rankers}, positions=2)
+        live.interleave(duel.id, {name: [f"of {name}", f"more of {name}"] for name in duel.rankers}, positions=2)
         winner = left if self.draw.random() < self.matrix.preferences[left, right] else right
-        return self.matrix.regret(left, right), (duel.id, [f"of {self.names[winner]}"] if left != right else [])
+        return self.matrix.regret(left, right), (duel.id, [f"of {self.names[winner]}"])
 
 
 def serve(kind: str, policy: str, users: Any, n: int, *, delay: int, lost: float, seed: int = 1) -> tuple[float, float]:

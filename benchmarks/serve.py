@@ -137,9 +137,9 @@ def batches(ids: Iterator[bytes]) -> Callable:
     return batch
 
 
-async def prepare(port: int) -> None:
+async def prepare(port: int, window: str = "30 min") -> None:
     _, connection = await asyncio.get_running_loop().create_connection(Connection, "127.0.0.1", port)
-    settings = {"kind": "rerank", "holdout": 0.0, "seed": 1}
+    settings = {"kind": "rerank", "holdout": 0.0, "seed": 1, "window": window}
     await connection.ask(request("PUT", "/v1/loops/search", json.dumps(settings).encode()))
     for message in RANKS:
         await connection.ask(message)
@@ -209,6 +209,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0, help="length of each measurement")
     parser.add_argument("--store", default="", help="store to serve from, if not an SQLite file of its own")
     parser.add_argument("--batches", type=int, default=300, help="number of batches of 100 events")
+    parser.add_argument("--window", default="30 min", help="window of impressions; a short one adds learning")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         store = arguments.store or str(Path(folder) / "shop.db")
@@ -218,7 +219,7 @@ def main() -> None:
             assert server.stdout is not None
             port = int(server.stdout.readline().rsplit(":", 1)[1])
             wait_for(empty_port)
-            uvloop.run(prepare(port))
+            uvloop.run(prepare(port, arguments.window))
             rates, taken = [], cpu(nothing_server)
             rates.append(uvloop.run(load(empty_port, arguments.seconds, empty))[0])
             used = cpu(server)
@@ -235,7 +236,7 @@ def main() -> None:
             half, times = uvloop.run(load(port, arguments.seconds, pair, rate=pairs / 2))
             print(f"at half of that load: {half:,.0f} pairs per second ({told(times)})")
             ids = iter(uvloop.run(many_ids(port, (arguments.batches + CONNECTIONS) * BATCH)))
-            begun, n = time.perf_counter(), arguments.batches
+            begun, used, n = time.perf_counter(), cpu(server), arguments.batches
 
             async def send_all() -> None:
                 left = iter(range(n))
@@ -252,7 +253,8 @@ def main() -> None:
 
             uvloop.run(send_all())
             rate = n * BATCH / (time.perf_counter() - begun)
-            print(f"events in batches of {BATCH}: {rate:,.0f} per second")
+            used = (cpu(server) - used) / (n * BATCH)
+            print(f"events in batches of {BATCH}: {rate:,.0f} per second, {1e6 * used:.0f} µs of processor time each")
 
 
 if __name__ == "__main__":

@@ -154,7 +154,7 @@ def test_fitted_models_become_environments(tmp_path, kind) -> None:
     with pytest.raises(ValueError, match="no query has 99 items"):
         click_problems(model, n_items=99)
     other = {"CM": "DCM", "DCM": "PBM", "PBM": "CM"}[kind]
-    with pytest.raises(ValueError, match=f"has no {other}"):
+    with pytest.raises(ValueError, match=f"but no {other}"):
         click_problems(tmp_path / "models.json", other)
 
 

@@ -57,11 +57,11 @@ def test_duels(policy: str) -> None:
         duel = plain.duel()
         asked = live.duel("loop")
         assert asked.rankers == (RANKERS[duel.left], RANKERS[duel.right])
-        if duel.left != duel.right:
-            live.interleave(asked.id, {name: [f"of {name}", f"more of {name}"] for name in asked.rankers}, positions=2)
-            winner = duel.left if wanted(t, asked.rankers[0]) else duel.right
-            plain.update(duel, winner=winner)
-            tell(live, (asked.id, [f"of {RANKERS[winner]}"]))
+        live.interleave(asked.id, {name: [f"of {name}", f"more of {name}"] for name in asked.rankers}, positions=2)
+        winner = duel.left if wanted(t, asked.rankers[0]) else duel.right
+        plain.update(duel, winner=winner)
+        tell(live, (asked.id, [f"of {RANKERS[winner]}"]))
+    assert live.verify().ok
     assert live.best("loop") == [RANKERS[plain.best]]
 
 

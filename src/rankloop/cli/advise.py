@@ -9,7 +9,7 @@ import typer
 from rankloop.cli.arguments import number, whole
 from rankloop.cli.errors import refusing
 from rankloop.cli.groups import Group
-from rankloop.cli.options import OPTIONS, needed
+from rankloop.cli.options import OPTIONS, ListLength, needed
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="How many days until a decision, and with which parameters.")
 
@@ -32,19 +32,15 @@ def rankers(
     with refusing(options=OPTIONS):
         from rankloop.theory import advise_rankers
 
-        advice = advise_rankers(
-            number("--traffic", traffic),
-            n_rankers=whole("--rankers", rankers, 2),
-            gap=number("--gap", gap),
-            epsilon=number("--epsilon", epsilon),
-        )
-        print(advice)
+        a_day, n_rankers = number("--traffic", traffic), whole("--rankers", rankers, 2)
+        difference, risk = number("--gap", gap), number("--epsilon", epsilon)
+        print(advise_rankers(a_day, n_rankers=n_rankers, gap=difference, epsilon=risk))
 
 
 @app.command()
 def rerank(
     traffic: Traffic,
-    items: Annotated[str, needed("How many the list has.", "K")],
+    items: ListLength,
     gap: AttractionGap,
     attraction: Annotated[str, needed("How probable a click is on the better of two such items.", "X")],
     examination: Annotated[str, needed("How probable it is that the last position is looked at.", "X")],
@@ -115,11 +111,7 @@ def diversify(
     with refusing(options=OPTIONS):
         from rankloop.theory import advise_diversity
 
-        advice = advise_diversity(
-            number("--traffic", traffic),
-            n_features=whole("--features", features, 1),
-            n_positions=whole("--positions", positions, 1),
-            gap=number("--gap", gap),
-            looks=number("--looks", looks),
-        )
-        print(advice)
+        a_day, n_features = number("--traffic", traffic), whole("--features", features, 1)
+        n_positions, difference = whole("--positions", positions, 1), number("--gap", gap)
+        looked_at = number("--looks", looks)
+        print(advise_diversity(a_day, n_features=n_features, n_positions=n_positions, gap=difference, looks=looked_at))

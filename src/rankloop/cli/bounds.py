@@ -9,7 +9,7 @@ import typer
 from rankloop.cli.arguments import number, whole
 from rankloop.cli.errors import refusing
 from rankloop.cli.groups import Group
-from rankloop.cli.options import OPTIONS, Matrix, needed
+from rankloop.cli.options import OPTIONS, ListLength, Matrix, needed, option
 
 app = typer.Typer(
     cls=Group,
@@ -45,12 +45,7 @@ def merge_dts(
 
 
 @app.command()
-def duel(
-    matrix: Matrix,
-    horizon: Horizon = "1e7",
-    alpha: Alpha = "1.01",
-    batch_size: BatchSize = "4",
-) -> None:
+def duel(matrix: Matrix, horizon: Horizon = "1e7", alpha: Alpha = "1.01", batch_size: BatchSize = "4") -> None:
     """The regret of MergeDTS on a preference matrix, and what no policy can do better than.
 
     Example: rankloop bounds duel cycle --horizon 1e7
@@ -78,7 +73,7 @@ def duel(
 
 @app.command()
 def bubble_rank(
-    items: Annotated[str, needed("How many the list has.", "K")],
+    items: ListLength,
     gap: Annotated[str, needed("The smallest difference of two items' attractions.", "X")],
     chi_min: Annotated[str, needed("How probable it is that the last position is looked at.", "X")],
     horizon: Horizon,
@@ -123,13 +118,8 @@ def drift(
             metavar="X", help="Of the policies: between 1/2, their default, which the theorems leave out, and 1."
         ),
     ] = "0.6",
-    gamma: Annotated[
-        str | None, typer.Option(metavar="X", help="Of CascadeDUCB.", show_default="from horizon and breakpoints")
-    ] = None,
-    window: Annotated[
-        str | None,
-        typer.Option(metavar="N", help="Of CascadeSWUCB.", show_default="from horizon and breakpoints"),
-    ] = None,
+    gamma: Annotated[str | None, option("Of CascadeDUCB.", "X", "from horizon and breakpoints")] = None,
+    window: Annotated[str | None, option("Of CascadeSWUCB.", "N", "from horizon and breakpoints")] = None,
     attraction: Annotated[
         str | None,
         typer.Option(metavar="X", help="Of good items, for the lower bound; half of the items are good there."),

@@ -14,6 +14,7 @@ import typer
 from rankloop.cli.arguments import number, one_of, whole, whole_or_none
 from rankloop.cli.errors import refusing
 from rankloop.cli.groups import Group
+from rankloop.cli.options import option
 from rankloop.wording import suggestion
 
 if TYPE_CHECKING:
@@ -42,26 +43,14 @@ def fit(
     log: LogArgument,
     model: Annotated[str, typer.Option(help="CM, DCM, SDBN, DBN, PBM, UBM; several with commas; or all.")] = "DCM",
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("models.json"),
-    queries: Annotated[
-        str | None, typer.Option(metavar="N", help="Take only this many of the most frequent queries.")
-    ] = None,
-    among: Annotated[
-        str | None, typer.Option(metavar="N", help="Draw the --queries at random from this many most frequent.")
-    ] = None,
+    queries: Annotated[str | None, option("Take only this many of the most frequent queries.", "N")] = None,
+    among: Annotated[str | None, option("Draw the --queries at random from this many most frequent.", "N")] = None,
     seed: Annotated[str, typer.Option(metavar="N", help="Seed of that draw.")] = "0",
-    min_items: Annotated[
-        str, typer.Option(metavar="N", help="With --queries: only queries that show this many items.")
-    ] = "10",
-    smoothing: Annotated[
-        str, typer.Option(metavar="X", help="Pseudo-observations added to those of each parameter.")
-    ] = "5",
+    min_items: Annotated[str, option("With --queries: only queries that show this many items.", "N")] = "10",
+    smoothing: Annotated[str, option("Pseudo-observations added to those of each parameter.", "X")] = "5",
     exact: Annotated[bool, typer.Option("--exact", help="Fit DCM and SDBN by EM instead of counting.")] = False,
-    tolerance: Annotated[
-        str, typer.Option(metavar="X", help="EM ends when it gains less log-likelihood per session.")
-    ] = "1e-6",
-    max_iterations: Annotated[
-        str, typer.Option(metavar="N", help="EM ends after this many iterations anyway.")
-    ] = "500",
+    tolerance: Annotated[str, option("EM ends when it gains less log-likelihood per session.", "X")] = "1e-6",
+    max_iterations: Annotated[str, option("EM ends after this many iterations anyway.", "N")] = "500",
     events: EventsOption = None,
     positions: PositionsOption = "10",
 ) -> None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from rankloop.cli.options import Seed, option
+
 if TYPE_CHECKING:
     from rankloop.environments import PreferenceMatrix
     from rankloop.policies.features import Explanation
@@ -213,6 +215,7 @@ def relevance_and_diversity(horizon: int | None, runs: int | None) -> Iterator[P
 
     steps = max(1, (horizon or 100_000) // FEWER_LISTS)
     users = hybrid_problems(synthetic_ratings(), trade_off=0.5, n_users=N_USERS if runs is None else N_QUERIES)
+    others = ("CascadeLSB", "CascadeLinUCB")
     yield Part(
         "Relevant, but not ten of the same",
         f"""A thousand films with genres, and users who like some films for what they are and others for what the list
@@ -226,9 +229,7 @@ def relevance_and_diversity(horizon: int | None, runs: int | None) -> Iterator[P
         {"problem": f"{len(users)} users of a made-up catalogue", "items": f"{users[0].n_items:,}", "shown": "10"},
         steps,
         runs or 1,
-        lambda results: " ".join(
-            _compared(results["CascadeHybrid"], results[name]) for name in ("CascadeLSB", "CascadeLinUCB")
-        ),
+        lambda results: " ".join(_compared(results["CascadeHybrid"], results[name]) for name in others),
     )
 
 
@@ -282,14 +283,9 @@ def _sample(result: Result, *, after_change: bool) -> Any:
 
 def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the report and the data.")] = Path("demo-results"),
-    horizon: Annotated[
-        str | None, typer.Option(metavar="N", help="Steps in a run.", show_default="as each problem needs")
-    ] = None,
-    runs: Annotated[
-        str | None,
-        typer.Option(metavar="N", help="Independent runs of each policy.", show_default="as each problem needs"),
-    ] = None,
-    seed: Annotated[str, typer.Option(metavar="N", help="Seed of all random numbers.")] = "0",
+    horizon: Annotated[str | None, option("Steps in a run.", "N", "as each problem needs")] = None,
+    runs: Annotated[str | None, option("Independent runs of each policy.", "N", "as each problem needs")] = None,
+    seed: Seed = "0",
     judged: Annotated[
         bool, typer.Option("--claims/--no-claims", help="Whether to go on to some of the thesis' claims, judged.")
     ] = False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli.options import RunOptions, Seed, Workers
+from rankloop.cli.options import RunOptions, Seed, Workers, option, policies_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,12 +37,7 @@ def diversify(
         str,
         typer.Option("--lambda", metavar="X", help="What users want: from 0, diversity alone, to 1, relevance alone."),
     ] = "0.5",
-    policies: Annotated[
-        str,
-        typer.Option(
-            help="Names with commas between them, parameters in brackets: 'CascadeHybrid(gamma=0.5)'; or all."
-        ),
-    ] = CHAPTER_5,
+    policies: Annotated[str, policies_like("CascadeHybrid(gamma=0.5)")] = CHAPTER_5,
     positions: Annotated[str, typer.Option(metavar="K", help="Positions of a list.")] = "10",
     topics: Annotated[str, typer.Option(metavar="D", help="Take the D topics with most items.")] = "20",
     scaled: Annotated[
@@ -59,7 +54,7 @@ def diversify(
     workers: Workers = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the results.", show_default=FOLDER)] = None,
     seed: Seed = "0",
-    checkpoints: Annotated[str, typer.Option(metavar="N", help="Points of a curve, spread evenly.")] = "50",
+    checkpoints: Annotated[str, option("Points of a curve, spread evenly.", "N")] = "50",
 ) -> None:
     """Compare policies that rank by features before users who want relevance, diversity, or both.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rankloop.cli.options import ClickModelName, Models, Queries, RunOptions, RunsOfQuery, Seed, Workers
+from rankloop.cli.options import ClickModelName, Models, Queries, RunOptions, RunsOfQuery, Seed, Workers, policies_like
 
 CHAPTER_4 = "CascadeSWUCB,CascadeDUCB,RankedEXP3,CascadeKLUCB,BatchRank"
 """The policies that the thesis compares in its chapter on changing preferences."""
@@ -19,18 +19,12 @@ FOLDER = "drift-results"
 def drift(
     models: Models = None,
     click_model: ClickModelName = "CM",
-    policies: Annotated[
-        str,
-        typer.Option(
-            help="Names with commas between them, parameters in brackets: 'CascadeSWUCB(window=500)'; or all."
-        ),
-    ] = CHAPTER_4,
+    policies: Annotated[str, policies_like("CascadeSWUCB(window=500)")] = CHAPTER_4,
     horizon: Annotated[str, typer.Option(metavar="N", help="Lists shown in a run: ten epochs.")] = "1e5",
     runs: RunsOfQuery = "10",
     queries: Queries = None,
     top: Annotated[
-        str | None,
-        typer.Option(metavar="N", help="Positions over which regret and NDCG count.", show_default="all"),
+        str | None, typer.Option(metavar="N", help="Positions over which regret and NDCG count.", show_default="all")
     ] = None,
     positions: Annotated[str, typer.Option(metavar="K", help="Positions of a list, at most 10.")] = "3",
     workers: Workers = None,

@@ -15,6 +15,7 @@ import typer
 
 from rankloop.cli.errors import Refused, refusing
 from rankloop.cli.live import DEFAULT_STORE, AsJson, Store, print_json
+from rankloop.extras import extra
 
 if TYPE_CHECKING:
     from rankloop.service.keys import KeyRing
@@ -36,10 +37,8 @@ Url = Annotated[
 @contextmanager
 def _ring(store: str) -> Iterator[KeyRing]:
     """The keys of a store that no service holds."""
-    try:
+    with refusing(), extra("serve", "access keys need msgspec"):
         from rankloop.service.keys import KeyRing
-    except ImportError as error:
-        raise Refused(f"access keys need {error.name}: pip install 'rankloop[serve]'") from None
     from rankloop.live.opening import open_store
     from rankloop.live.stores import StoreError
 

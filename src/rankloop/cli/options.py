@@ -15,11 +15,22 @@ def needed(text: str, metavar: str) -> Any:
     return typer.Option(metavar=metavar, help=text, show_default=False)
 
 
+def option(text: str, metavar: str, default: bool | str = True) -> Any:
+    """An option that has a default, described by this text; `default` is what to show in its place."""
+    return typer.Option(metavar=metavar, help=text, show_default=default)
+
+
+def policies_like(example: str) -> Any:
+    """The option that names policies, with an example of how to give one a parameter."""
+    return typer.Option(help=f"Names with commas between them, parameters in brackets: '{example}'; or all.")
+
+
 Runs = Annotated[str, typer.Option(metavar="N", help="Independent runs of each policy.")]
 RunsOfQuery = Annotated[str, typer.Option(metavar="N", help="Independent runs of each policy on each query.")]
 Workers = Annotated[str | None, typer.Option(metavar="N", help="Threads.", show_default="all cores")]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Where results go.")]
 Seed = Annotated[str, typer.Option(metavar="N", help="Seed of all random numbers.")]
+ListLength = Annotated[str, needed("How many the list has.", "K")]
 Matrix = Annotated[
     str,
     typer.Argument(
@@ -37,6 +48,8 @@ Models = Annotated[
     ),
 ]
 ClickModelName = Annotated[str, typer.Option(metavar="NAME", help="How users click: CM, DCM or PBM.")]
+ListsShown = Annotated[str, option("Lists shown in a run.", "N")]
+LogarithmicPoints = Annotated[str, option("Points of a curve, spread evenly on a logarithmic scale.", "N")]
 Queries = Annotated[
     str | None,
     typer.Option(metavar="N", help="Take the first N queries.", show_default="all of a file, 10 built-in"),

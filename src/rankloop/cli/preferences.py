@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankloop.cli.errors import Refused, refusing
+from rankloop.cli.options import Seed, Workers, option
 
 if TYPE_CHECKING:
     from rankloop.datasets import Letor, Rankers
@@ -29,15 +30,9 @@ def preferences(
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where the matrix goes.")] = Path("matrix.npz"),
-    user: Annotated[
-        str, typer.Option(metavar="NAME", help="Who clicks: perfect, navigational or informational.")
-    ] = "navigational",
-    interleaver: Annotated[
-        str, typer.Option(metavar="NAME", help="probabilistic, team-draft, balanced or optimised.")
-    ] = "probabilistic",
-    comparisons: Annotated[
-        str | None, typer.Option(metavar="N", help="Comparisons of each pair.", show_default="400000")
-    ] = None,
+    user: Annotated[str, option("Who clicks: perfect, navigational or informational.", "NAME")] = "navigational",
+    interleaver: Annotated[str, option("probabilistic, team-draft, balanced or optimised.", "NAME")] = "probabilistic",
+    comparisons: Annotated[str | None, option("Comparisons of each pair.", "N", "400000")] = None,
     error: Annotated[
         str | None,
         typer.Option(metavar="E", help="Standard error wanted of each entry, with at most --comparisons of a pair."),
@@ -52,12 +47,8 @@ def preferences(
     ties: Annotated[
         str, typer.Option(metavar="NAME", help="Order of documents with equal scores: random, pessimistic or redrawn.")
     ] = "random",
-    queries: Annotated[
-        str | None, typer.Option(metavar="N", help="Only so many queries, picked at random.", show_default="all")
-    ] = None,
-    features: Annotated[
-        str | None, typer.Option(metavar="LIST", help="Features to be rankers, such as 1-5,110.", show_default="all")
-    ] = None,
+    queries: Annotated[str | None, option("Only so many queries, picked at random.", "N", "all")] = None,
+    features: Annotated[str | None, option("Features to be rankers, such as 1-5,110.", "LIST", "all")] = None,
     scores: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="A ranker's scores, one a line as in DATA; instead of features, repeatable."),
@@ -71,8 +62,8 @@ def preferences(
         typer.Option(metavar="FILE", help="LETOR data to train LambdaMART rankers on; instead of features."),
     ] = None,
     models: Annotated[str, typer.Option(metavar="N", help="How many rankers to train with --train.")] = "24",
-    seed: Annotated[str, typer.Option(metavar="N", help="Seed of all random numbers.")] = "0",
-    workers: Annotated[str | None, typer.Option(metavar="N", help="Threads.", show_default="all cores")] = None,
+    seed: Seed = "0",
+    workers: Workers = None,
     cache: Annotated[bool, typer.Option(help="Keep what was read beside DATA, to read it faster next time.")] = True,
 ) -> None:
     """Measure how often each ranker beats each other, by interleaving before simulated users.

@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from rankloop.cli.options import ClickModelName, Models, Queries, RunOptions, RunsOfQuery, Seed, Workers
+from rankloop.cli.options import (
+    ClickModelName,
+    ListsShown,
+    LogarithmicPoints,
+    Models,
+    Queries,
+    RunOptions,
+    RunsOfQuery,
+    Seed,
+    Workers,
+    option,
+    policies_like,
+)
 
 CHAPTER_3 = "BubbleRank,TopRank,BatchRank,CascadeKLUCB,FixedRanking"
 """The policies that the thesis compares in its chapter on safe re-ranking."""
@@ -21,28 +33,16 @@ COUNTED = 5
 def rerank(
     models: Models = None,
     click_model: ClickModelName = "DCM",
-    policies: Annotated[
-        str,
-        typer.Option(
-            help="Names with commas between them, parameters in brackets: 'BubbleRank,TopRank(delta=1e-9)'; or all."
-        ),
-    ] = CHAPTER_3,
-    horizon: Annotated[str, typer.Option(metavar="N", help="Lists shown in a run.")] = "1e6",
+    policies: Annotated[str, policies_like("BubbleRank,TopRank(delta=1e-9)")] = CHAPTER_3,
+    horizon: ListsShown = "1e6",
     runs: RunsOfQuery = "10",
     queries: Queries = None,
-    top: Annotated[
-        str | None,
-        typer.Option(metavar="N", help="Positions over which regret and NDCG count.", show_default=f"{COUNTED}"),
-    ] = None,
-    positions: Annotated[
-        str | None, typer.Option(metavar="K", help="Positions of a list, at most 10.", show_default="all")
-    ] = None,
+    top: Annotated[str | None, option("Positions over which regret and NDCG count.", "N", f"{COUNTED}")] = None,
+    positions: Annotated[str | None, option("Positions of a list, at most 10.", "K", "all")] = None,
     workers: Workers = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the results.", show_default=FOLDER)] = None,
     seed: Seed = "0",
-    checkpoints: Annotated[
-        str, typer.Option(metavar="N", help="Points of a curve, spread evenly on a logarithmic scale.")
-    ] = "60",
+    checkpoints: LogarithmicPoints = "60",
 ) -> None:
     """Run click bandits on queries, each with its production list, and compare regret, safety and NDCG.
 

@@ -8,10 +8,12 @@ import typer
 
 from rankloop.cli.errors import Refused, refusing
 from rankloop.cli.live import DEFAULT_STORE, Store
+from rankloop.extras import extra
 
 if TYPE_CHECKING:
     from rankloop.service.service import Service
 
+NEEDED = "serving needs uvicorn, uvloop, httptools and msgspec"
 SEVERAL_ON_SQLITE = (
     "an SQLite store has one writer, so it takes one worker: leave out --workers, or give all workers a database that "
     "they can share with --store postgresql://user:password@host/name"
@@ -37,13 +39,11 @@ def serve(
         raise Refused(
             "several workers on one store are not there yet: start one, which another can replace at any time"
         )
-    try:
-        from rankloop.service.run import serve as run
-    except ImportError as error:
-        raise Refused(f"serving needs {error.name}: pip install 'rankloop[serve]'") from None
     from rankloop.live import StoreError
 
     with refusing():
+        with extra("serve", NEEDED):
+            from rankloop.service.run import serve as run
         try:
             run(store, config=config, host=host, port=port, when_ready=_greet)
         except StoreError as error:

@@ -121,7 +121,9 @@ def run_experiments(
         if not runner.stopping:
             hand_over()
             runner.run([job for each in prepared for job in _longest_first(each.jobs)], after)
-    if runner.stopping:
+    if len(prepared) == len(experiments) and not any(each.left for each in prepared):
+        hand_over()  # an interrupt came when all was done
+    elif runner.stopping:
         rest = prepared[len(outcomes) :]
         so_far = [*outcomes, *(each.outcome(runner.store, runner.failed) for each in rest)]
         raise Interrupted(so_far, sum(each.left for each in rest))

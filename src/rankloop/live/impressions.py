@@ -426,11 +426,15 @@ class Impressions:
     def _winner(self, impression: Impression, choice: Choice, clicks: tuple[int, ...]) -> int:
         """Which ranker the clicks speak for: 0 or 1, or -1 for neither.
 
-        Where credit is a matter of probability, a coin decides that falls the same way whenever it is asked.
+        Where credit is a matter of probability, a coin decides that falls the same way whenever it is asked. A ranker
+        that a policy compares with itself wins with any click: some policies would ask for the same duel for ever if
+        they never heard of it.
         """
         page = impression.page
-        if page is None or choice.items[0] == choice.items[1]:
+        if page is None:
             return -1
+        if choice.items[0] == choice.items[1]:
+            return 0 if clicks else -1
         outcome = page.outcome([int(k in clicks) for k in range(len(page))])
         number = impression.seq.to_bytes(8, "little")
         coin = int.from_bytes(hashlib.blake2b(number, key=self._secret, digest_size=8).digest(), "little") / 2**64

@@ -66,6 +66,12 @@ class Learner:
         """Take another list: what is known of items that stay is kept."""
         raise NotImplementedError
 
+    def _take_names(self, version: int, names: Sequence[str]) -> list[int | None]:
+        """Take over the names of another list, and return where each stood before, or None where it is new."""
+        place = {name: i for i, name in enumerate(self.names)}
+        self.version, self.names = version, tuple(names)
+        return [place.get(name) for name in self.names]
+
     def choose(self) -> tuple[tuple[int, ...], tuple[float, ...]]:
         """What to show next, by place in the current list, and what must be noted of the choice."""
         raise NotImplementedError
@@ -186,12 +192,10 @@ class ListLearner(Learner):
     def relist(self, version: int, names: Sequence[str], rows: Sequence[int] = ()) -> None:
         """Take another production list: items that stay keep their evidence, new ones stand where they were put."""
         del rows
-        place = {name: i for i, name in enumerate(self.names)}
-        self.version, self.names = version, tuple(names)
+        kept = self._take_names(version, names)
         if self.policy is None:
             self.policy = self._new_policy()
         else:
-            kept = [place.get(name) for name in self.names]
             positions = min(self.settings.positions, len(kept))
             self.policy = _lean(self.policy.relisted(kept, n_positions=positions))
 
@@ -231,12 +235,8 @@ class DuelLearner(Learner):
     def relist(self, version: int, names: Sequence[str], rows: Sequence[int] = ()) -> None:
         """Take another set of rankers: some may have joined, others left."""
         del rows
-        place = {name: i for i, name in enumerate(self.names)}
-        self.version, self.names = version, tuple(names)
-        if self.policy is None:
-            self.policy = self._new_policy()
-        else:
-            self.policy = _lean(self.policy.relisted([place.get(name) for name in self.names]))
+        kept = self._take_names(version, names)
+        self.policy = self._new_policy() if self.policy is None else _lean(self.policy.relisted(kept))
 
     def choose(self) -> tuple[tuple[int, ...], tuple[float, ...]]:
         """The two rankers to compare next."""

@@ -10,9 +10,8 @@ from rankloop.live.entries import Entry
 from rankloop.live.leases import LeasedDatabase
 from rankloop.live.postgres_connection import Connection
 from rankloop.live.postgres_tables import PARTITION
-from rankloop.live.stores import Batch, KnownLearner, Snapshot, StoreConflict, not_yet_written
+from rankloop.live.stores import Batch, KnownLearner, Snapshot, StoreConflict, in_pages, not_yet_written
 
-ROWS_AT_ONCE = 5_000
 REMOVED_AT_ONCE = 20_000
 STATES_AT_ONCE = 500
 
@@ -89,16 +88,15 @@ class PostgresStore(LeasedDatabase):
         """The entries after one and up to another, in order; of one learner if so asked."""
         limit = upto if upto is not None else 2**62
         mine = "" if learner is None else f" AND learner = {int(learner)}"  # in the text, so that 0 finds its index
-        while True:
-            rows = self._query(
+
+        def page(after: int, wanted: int) -> list[Any]:
+            return self._query(
                 "SELECT seq, at, kind, learner, impression, body FROM rankloop.journal "
-                f"WHERE partition = %s AND seq > %s AND seq <= %s{mine} ORDER BY seq LIMIT {ROWS_AT_ONCE}",
+                f"WHERE partition = %s AND seq > %s AND seq <= %s{mine} ORDER BY seq LIMIT {wanted}",
                 (PARTITION, after, limit),
             )
-            yield from map(Entry._make, rows)
-            if len(rows) < ROWS_AT_ONCE:
-                return
-            after = rows[-1][0]
+
+        yield from map(Entry._make, in_pages(page, after))
 
     def entry(self, seq: int) -> Entry | None:
         """One entry, if it is there."""
@@ -129,18 +127,15 @@ class PostgresStore(LeasedDatabase):
     def learners(self, loop: int | None = None, after: int = 0, limit: int | None = None) -> Iterator[KnownLearner]:
         """Learners in the order of their numbers, after one of them."""
         mine = "" if loop is None else f" AND loop = {int(loop)}"
-        left = 2**62 if limit is None else limit
-        while left > 0:
-            wanted = min(left, ROWS_AT_ONCE)
-            rows = self._query(
+
+        def page(after: int, wanted: int) -> list[Any]:
+            return self._query(
                 "SELECT number, loop, key FROM rankloop.learners "
                 f"WHERE partition = %s AND number > %s{mine} ORDER BY number LIMIT {wanted}",
                 (PARTITION, after),
             )
-            yield from map(_known, rows)
-            if len(rows) < wanted:
-                return
-            after, left = rows[-1][0], left - len(rows)
+
+        yield from map(_known, in_pages(page, after, limit))
 
     def snapshot(self, learner: int) -> Snapshot | None:
         """The last snapshot of a learner."""

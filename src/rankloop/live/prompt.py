@@ -51,15 +51,9 @@ class Prompt:
         self._impressions = live._impressions
 
     def rank(
-        self,
-        loop: str,
-        key: str,
-        items: Sequence[str],
-        *,
-        user: str | None = None,
-        pinned: Mapping[int, str] | None = None,
-        deferred: bool = False,
-    ) -> Shown | None:
+        self, loop: str, key: str, items: Sequence[str], *, user: str | None = None,
+        pinned: Mapping[int, str] | None = None, deferred: bool = False,
+    ) -> Shown | None:  # fmt: skip
         """The list to show, as `Live.rank` answers; None if that would have to wait."""
         target = self._loops.by_name.get(loop)
         if target is None or target.catalogue is not None or self._live.over or not items:
@@ -109,18 +103,40 @@ class Prompt:
         loops
             Names of the loops that the client may speak of; events of others are unknown. All if not given.
         """
+        ready = self._ready(given, loops)
+        if ready and ready != "unknown":
+            return self._hearing.take_all(given)
+        return ready
+
+    def take_many(self, batch: Sequence[Any], loops: Collection[str] | None = None) -> list[str | None]:
+        """The same for several events; one that makes no sense gets "invalid: " and the reason."""
+        fates: list[str | None] = []
+        for given in batch:
+            try:
+                fates.append(self._ready(given, loops))
+            except ValueError as error:
+                fates.append(f"invalid: {error}")
+        places = [place for place, fate in enumerate(fates) if fate == "ready"]
+        taken = self._hearing.take_many(batch[place] for place in places)
+        for place, fate in zip(places, taken, strict=True):
+            fates[place] = fate
+        return fates
+
+    def _ready(self, given: Any, loops: Collection[str] | None) -> str | None:
+        """ "ready" if an event can be taken at once, "unknown" if it concerns a loop of others, None otherwise."""
         if not isinstance(given, Mapping):
             raise ValueError(f"an event is an object with an impression and an item, not {shorten(given)}")
         seq = said_number(given.get("impression"))
-        if seq is not None:  # what is no id at all is found out without looking anywhere
-            impression = self._impressions.in_memory(seq)
-            if impression is None or not self._at_hand(impression):
-                return None
-            if loops is not None and impression.loop.name not in loops:
-                check_event(given)
-                self._hearing._count_stray("unknown", None)
-                return "unknown"
-        return self._hearing.take_all(given)
+        if seq is None:  # what is no id at all is found out without looking anywhere
+            return "ready"
+        impression = self._impressions.in_memory(seq)
+        if impression is None or not self._at_hand(impression):
+            return None
+        if loops is not None and impression.loop.name not in loops:
+            check_event(given)
+            self._hearing._count_stray("unknown", None)
+            return "unknown"
+        return "ready"
 
     @property
     def lag(self) -> float:

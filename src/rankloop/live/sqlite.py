@@ -26,6 +26,7 @@ from rankloop.live.stores import (
     StoreConflict,
     StoreError,
     StoreLost,
+    in_pages,
     not_yet_written,
 )
 
@@ -37,7 +38,6 @@ except ImportError:  # Windows, where nothing but care keeps two programs from o
 APPLICATION = 0x524C6F70
 """SQLite's mark of whose file it is."""
 
-ROWS_AT_ONCE = 5_000
 NETWORK_DISKS = ("nfs", "nfs4", "cifs", "smbfs", "smb3", "fuse.sshfs", "afs", "ceph", "glusterfs", "lustre")
 
 _SCHEMA = """
@@ -282,16 +282,15 @@ class SQLiteStore:
         """The entries after one and up to another, in order; of one learner if so asked."""
         limit = upto if upto is not None else 2**62
         mine = "" if learner is None else f" AND learner = {int(learner)}"  # in the text, so that 0 finds its index
-        while True:
-            rows = self._query(
+
+        def page(after: int, wanted: int) -> list[Any]:
+            return self._query(
                 f"SELECT seq, at, kind, learner, impression, body FROM journal WHERE seq > ? AND seq <= ?{mine} "
-                f"ORDER BY seq LIMIT {ROWS_AT_ONCE}",
+                f"ORDER BY seq LIMIT {wanted}",
                 (after, limit),
             )
-            yield from map(Entry._make, rows)
-            if len(rows) < ROWS_AT_ONCE:
-                return
-            after = rows[-1][0]
+
+        yield from map(Entry._make, in_pages(page, after))
 
     def entry(self, seq: int) -> Entry | None:
         """One entry, if it is there."""
@@ -320,17 +319,12 @@ class SQLiteStore:
         """Learners in the order of their numbers, after one of them."""
         mine = "" if loop is None else " AND loop = ?"
         more = () if loop is None else (loop,)
-        left = 2**62 if limit is None else limit
-        while left > 0:
-            wanted = min(left, ROWS_AT_ONCE)
-            rows = self._query(
-                f"SELECT number, loop, key FROM learners WHERE number > ?{mine} ORDER BY number LIMIT {wanted}",
-                (after, *more),
-            )
-            yield from map(KnownLearner._make, rows)
-            if len(rows) < wanted:
-                return
-            after, left = rows[-1][0], left - len(rows)
+
+        def page(after: int, wanted: int) -> list[Any]:
+            statement = f"SELECT number, loop, key FROM learners WHERE number > ?{mine} ORDER BY number LIMIT {wanted}"
+            return self._query(statement, (after, *more))
+
+        yield from map(KnownLearner._make, in_pages(page, after, limit))
 
     def snapshot(self, learner: int) -> Snapshot | None:
         """The last snapshot of a learner."""

@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from rankloop.live.entries import Entry
 
 SCHEMA_VERSION = 2
+
+ROWS_AT_ONCE = 5_000
+"""Rows that a store asks its database for in one query."""
 
 
 class StoreError(Exception):
@@ -135,6 +138,21 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of the store."""
+
+
+def in_pages(read: Callable[[int, int], Sequence[Any]], after: int, limit: int | None = None) -> Iterator[Any]:
+    """The rows after a number, in the order of their first column, which is their number.
+
+    `read(after, wanted)` reads the next of them, as many as wanted or all that are left.
+    """
+    left = 2**62 if limit is None else limit
+    while left > 0:
+        wanted = min(left, ROWS_AT_ONCE)
+        rows = read(after, wanted)
+        yield from rows
+        if len(rows) < wanted:
+            return
+        after, left = rows[-1][0], left - len(rows)
 
 
 def not_yet_written(store: Store, batch: Batch) -> Batch:

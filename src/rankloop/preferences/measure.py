@@ -46,20 +46,10 @@ class Measurement(NamedTuple):
 
 
 def measure_preferences(
-    rankers: Rankers,
-    user: User,
-    interleaver: Interleaver | None = None,
-    *,
-    comparisons: int | None = None,
-    error: float | None = None,
-    length: int = 10,
-    estimator: str = "marginal",
-    ties: str = "random",
-    seed: int = 0,
-    workers: int | None = None,
-    progress: Watcher | None = None,
-    keep: str | Path | None = None,
-) -> MeasuredPreferences:
+    rankers: Rankers, user: User, interleaver: Interleaver | None = None, *, comparisons: int | None = None,
+    error: float | None = None, length: int = 10, estimator: str = "marginal", ties: str = "random", seed: int = 0,
+    workers: int | None = None, progress: Watcher | None = None, keep: str | Path | None = None,
+) -> MeasuredPreferences:  # fmt: skip
     """Compare every pair of rankers on the queries of their data, and return the matrix of who beats whom how often.
 
     p_ij is the mean score of ranker i over comparisons with j: 1 for a win, 1/2 for a tie, 0 for a loss. Queries are

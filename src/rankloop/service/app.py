@@ -19,6 +19,7 @@ from rankloop.live import StoreError, StoreLost
 from rankloop.service.keys import Key
 from rankloop.service.logs import logger, request_id
 from rankloop.service.messages import encode
+from rankloop.service.openapi import document
 from rankloop.service.problems import MEDIA_TYPE, Problem
 from rankloop.service.request import Reply, Request, no_loop
 from rankloop.service.routes import ROUTES, Route, Router
@@ -68,6 +69,7 @@ class App:
 
     def __init__(self, service: Service, on_failure: Callable[[], None] = lambda: None) -> None:
         self.service = service
+        service.description = msgspec.json.encode(document())
         self._on_failure = on_failure
         self._router = Router(ROUTES)
         self._numbers = itertools.count(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -13,13 +13,12 @@ from rankloop.live import Settings, Shown
 from rankloop.live.events import FIELDS
 from rankloop.live.settings import CHANGEABLE
 from rankloop.service import messages
+from rankloop.service.gauges import gauges
 from rankloop.service.logs import logger
 from rankloop.service.messages import MOST_EVENTS, Heard
 from rankloop.service.problems import Problem, senseless, unreadable
 from rankloop.service.request import Reply, Request, no_loop
-
-if TYPE_CHECKING:
-    from rankloop.service.service import Service
+from rankloop.service.service import Service, plain_status
 
 AT_ONCE = 50
 """Events of a batch that are taken in before others get their turn."""
@@ -108,7 +107,7 @@ async def events(service: Service, request: Request) -> Reply:
     for start in range(0, len(given), AT_ONCE):
         if start:
             await asyncio.sleep(0)
-        all_heard += [hear(service, each, loops) for each in given[start : start + AT_ONCE]]
+        all_heard += hear_some(service, given[start : start + AT_ONCE], loops)
     later = [number for number, heard in enumerate(all_heard) if heard is None]
     if later:
         waited = await service.call(lambda: hear_waiting(service, [given[number] for number in later], loops))
@@ -132,6 +131,18 @@ def hear(service: Service, given: Any, loops: Sequence[str] | None) -> Heard | N
     return None if fate is None else Heard(fate)
 
 
+def hear_some(service: Service, given: Sequence[Any], loops: Sequence[str] | None) -> list[Heard | None]:
+    """The same for some events of a batch."""
+    if any(type(each) is dict and each.get("type") == "finish" for each in given):  # in their order
+        return [hear(service, each, loops) for each in given]
+    return [None if fate is None else heard_as(fate) for fate in service.prompt.take_many(given, loops)]
+
+
+def heard_as(fate: str) -> Heard:
+    """What the live loop says of an event, as it is answered."""
+    return Heard("invalid", fate.removeprefix("invalid: ")) if fate.startswith("invalid: ") else Heard(fate)
+
+
 def hear_waiting(service: Service, given: Sequence[Mapping[str, Any]], loops: Sequence[str] | None) -> list[Heard]:
     """The same in a thread, which may wait."""
     return [hear_one(service, each, loops) for each in given]
@@ -143,8 +154,7 @@ def hear_one(service: Service, given: Mapping[str, Any], loops: Sequence[str] | 
     if loops is not None and (live.loop_of(impression) or "") not in loops:
         return Heard("unknown")
     if given.get("type") != "finish":
-        fate = live.events([given])[0]
-        return Heard("invalid", fate.removeprefix("invalid: ")) if fate.startswith("invalid") else Heard(fate)
+        return heard_as(live.events([given])[0])
     try:
         for word in given:
             if word not in ("impression", "type", "seen", "id", "at"):
@@ -185,8 +195,6 @@ async def interleave(service: Service, request: Request) -> Reply:
 
 def describe(service: Service, loop: str) -> messages.LoopAnswer:
     """A loop with its settings and its status."""
-    from rankloop.service.service import plain_status
-
     settings = service.live.settings(loop).to_json()
     del settings["seed"]  # with it, one could foretell what is shown
     return messages.LoopAnswer(loop, settings, plain_status(service.live.status(loop)))
@@ -395,8 +403,6 @@ async def health_ready(service: Service, request: Request) -> Reply:
 
 async def metrics(service: Service, request: Request) -> Reply:
     """Counts for Prometheus."""
-    from rankloop.service.gauges import gauges
-
     statuses = {loop: status for loop, status in (await service.status()).items() if request.sees(loop)}
     text = service.metrics.text(gauges(service, statuses, whole=request.loops is None))
     return Reply(200, text.encode(), b"text/plain; version=0.0.4; charset=utf-8")
@@ -404,6 +410,4 @@ async def metrics(service: Service, request: Request) -> Reply:
 
 async def openapi(service: Service, request: Request) -> Reply:
     """The description of all this."""
-    from rankloop.service.openapi import document
-
-    return Reply(200, msgspec.json.encode(document()))
+    return Reply(200, service.description)

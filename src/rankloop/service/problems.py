@@ -53,14 +53,9 @@ class Problem(Exception):
     """
 
     def __init__(
-        self,
-        status: int,
-        detail: str,
-        *,
-        field: str | None = None,
-        retry_after: int | None = None,
+        self, status: int, detail: str, *, field: str | None = None, retry_after: int | None = None,
         headers: Sequence[tuple[bytes, bytes]] = (),
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(detail)
         self.status, self.detail, self.field, self.retry_after = status, detail, field, retry_after
         self.headers = list(headers)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from urllib.parse import unquote_to_bytes
 
 from msgspec import Meta
@@ -15,12 +15,10 @@ from msgspec import Meta
 from rankloop.service import handlers, messages
 from rankloop.service.messages import Role
 from rankloop.service.request import Reply, Request
-
-if TYPE_CHECKING:
-    from rankloop.service.service import Service
+from rankloop.service.service import Service
 
 Events = Annotated[list[messages.Event], Meta(max_length=messages.MOST_EVENTS)]
-Handler = Callable[["Service", Request], Awaitable[Reply]]
+Handler = Callable[[Service, Request], Awaitable[Reply]]
 
 
 @dataclass(frozen=True)

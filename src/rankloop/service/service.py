@@ -77,6 +77,8 @@ class Service:
         """Calls that wait for a thread, or in one."""
         self.requests = 0
         """Requests that are being answered."""
+        self.description = b""
+        """The OpenAPI document."""
         self.started = time.time()
         self.process = secrets.token_hex(4)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="rankloop")

@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from references.merging import coin, regroup
 
 import rankloop as rl
-from rankloop.policies.dueling.merging import N_BATCHES, Batches
+from rankloop.kernels import entry
+from rankloop.policies.dueling.merging import N_BATCHES, Batches, pair_batches
+
+pair = entry(pair_batches)
 
 
 def regrouped(sizes: list[int], M: int) -> list[list[int]]:
@@ -28,7 +31,7 @@ def regrouped(sizes: list[int], M: int) -> list[list[int]]:
         smallest=0.5 * M,
         largest=1.5 * M,
     )
-    regroup(batches)
+    pair(batches)
     n_batches = batches.counts[N_BATCHES]
     return [
         batches.order[start : start + size].tolist()

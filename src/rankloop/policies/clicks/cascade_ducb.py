@@ -150,17 +150,9 @@ class CascadeDUCB(_CascadingPolicy):
     )
 
     def __init__(
-        self,
-        n_items: int,
-        n_positions: int,
-        *,
-        gamma: float | None = None,
-        horizon: int | None = None,
-        breakpoints: int | None = None,
-        epsilon: float = 0.5,
-        last_click: bool = False,
-        seed: int | None = None,
-    ) -> None:
+        self, n_items: int, n_positions: int, *, gamma: float | None = None, horizon: int | None = None,
+        breakpoints: int | None = None, epsilon: float = 0.5, last_click: bool = False, seed: int | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(n_items, n_positions, seed)
         self.gamma = None if gamma is None else check_between("gamma", gamma, 0, 1)
         self.horizon, self.breakpoints = check_schedule("gamma", self.gamma, horizon, breakpoints)

@@ -170,17 +170,9 @@ class CascadeSWUCB(_CascadingPolicy):
     )
 
     def __init__(
-        self,
-        n_items: int,
-        n_positions: int,
-        *,
-        window: int | None = None,
-        horizon: int | None = None,
-        breakpoints: int | None = None,
-        epsilon: float = 0.5,
-        last_click: bool = False,
-        seed: int | None = None,
-    ) -> None:
+        self, n_items: int, n_positions: int, *, window: int | None = None, horizon: int | None = None,
+        breakpoints: int | None = None, epsilon: float = 0.5, last_click: bool = False, seed: int | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(n_items, n_positions, seed)
         self.window = None if window is None else check_whole("window", window, 1)
         self.horizon, self.breakpoints = check_schedule("window", self.window, horizon, breakpoints)

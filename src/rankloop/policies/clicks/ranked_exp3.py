@@ -142,14 +142,9 @@ class RankedEXP3(ClickPolicy):
     takes_seen = True
 
     def __init__(
-        self,
-        n_items: int,
-        n_positions: int,
-        *,
-        horizon: int | None = None,
-        gamma: float | None = None,
+        self, n_items: int, n_positions: int, *, horizon: int | None = None, gamma: float | None = None,
         seed: int | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(n_items, n_positions, seed)
         if horizon is not None and gamma is not None:
             raise ValueError(f"give horizon or gamma, not both: {horizon!r} and {gamma!r}")

@@ -211,14 +211,9 @@ class TopRank(ClickPolicy):
     takes_seen = True
 
     def __init__(
-        self,
-        n_items: int,
-        n_positions: int,
-        *,
-        horizon: int | None = None,
-        delta: float | None = None,
+        self, n_items: int, n_positions: int, *, horizon: int | None = None, delta: float | None = None,
         seed: int | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(n_items, n_positions, seed)
         if (horizon is None) == (delta is None):
             raise ValueError(f"give horizon or delta, one of the two, not {horizon!r} and {delta!r}")

@@ -133,15 +133,9 @@ class MergeDTS(_MergePolicy):
     examples = ({"n_arms": 8}, {"n_arms": 20, "alpha": 1.01, "batch_size": 4, "c": None, "epsilon": 0.1})
 
     def __init__(
-        self,
-        n_arms: int,
-        *,
-        alpha: float = 0.8**6,
-        batch_size: int = 16,
-        c: float | None = 4_000_000,
-        epsilon: float | None = None,
-        seed: int | None = None,
-    ) -> None:
+        self, n_arms: int, *, alpha: float = 0.8**6, batch_size: int = 16, c: float | None = 4_000_000,
+        epsilon: float | None = None, seed: int | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(n_arms, alpha, batch_size, c, epsilon, seed)
         self.state = MergeDTSState(
             rng=self._rng,

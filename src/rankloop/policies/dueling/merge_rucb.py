@@ -91,15 +91,9 @@ class MergeRUCB(_MergePolicy):
     examples = ({"n_arms": 8}, {"n_arms": 20, "alpha": 1.01, "batch_size": 4, "c": None, "epsilon": 0.1})
 
     def __init__(
-        self,
-        n_arms: int,
-        *,
-        alpha: float = 0.8**6,
-        batch_size: int = 8,
-        c: float | None = 400_000,
-        epsilon: float | None = None,
-        seed: int | None = None,
-    ) -> None:
+        self, n_arms: int, *, alpha: float = 0.8**6, batch_size: int = 8, c: float | None = 400_000,
+        epsilon: float | None = None, seed: int | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(n_arms, alpha, batch_size, c, epsilon, seed)
         self.state = MergeRUCBState(
             rng=self._rng,

@@ -78,16 +78,9 @@ class C2UCB(CascadeLinUCB):
     cascade = False
 
     def __init__(
-        self,
-        features: ArrayLike,
-        n_positions: int,
-        *,
-        gamma: float = 1.0,
-        ridge: float = 1.0,
-        diversity: float = 0.0,
-        noise: float = 1.0,
-        seed: int | None = None,
-    ) -> None:
+        self, features: ArrayLike, n_positions: int, *, gamma: float = 1.0, ridge: float = 1.0, diversity: float = 0.0,
+        noise: float = 1.0, seed: int | None = None,
+    ) -> None:  # fmt: skip
         self.diversity = check_number("diversity", diversity, 0, LARGEST)
         self.noise = check_number("noise", noise, SMALLEST_NOISE, LARGEST)
         super().__init__(features, n_positions, gamma=gamma, ridge=ridge, seed=seed)

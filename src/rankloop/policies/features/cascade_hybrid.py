@@ -60,15 +60,9 @@ class CascadeHybrid(FeaturePolicy):
     )
 
     def __init__(
-        self,
-        relevance: ArrayLike,
-        topics: ArrayLike,
-        n_positions: int,
-        *,
-        gamma: float = 1.0,
-        ridge: float = 1.0,
+        self, relevance: ArrayLike, topics: ArrayLike, n_positions: int, *, gamma: float = 1.0, ridge: float = 1.0,
         seed: int | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(relevance, topics, n_positions, gamma, ridge, seed)
 
     @property

@@ -52,16 +52,9 @@ class CascadeLSBFull(CascadeHybrid):
     _least_coverage = -1.0
 
     def __init__(
-        self,
-        relevance: ArrayLike,
-        topics: ArrayLike,
-        n_positions: int,
-        *,
-        gamma: float = 1.0,
-        ridge: float = 1.0,
-        negative: Literal["nothing", "literal"] = "nothing",
-        seed: int | None = None,
-    ) -> None:
+        self, relevance: ArrayLike, topics: ArrayLike, n_positions: int, *, gamma: float = 1.0, ridge: float = 1.0,
+        negative: Literal["nothing", "literal"] = "nothing", seed: int | None = None,
+    ) -> None:  # fmt: skip
         if negative not in ("nothing", "literal"):
             raise ValueError(f"negative must be 'nothing' or 'literal', not {negative!r}")
         self.negative = negative

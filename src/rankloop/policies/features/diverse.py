@@ -42,17 +42,9 @@ def new_room(features: Floats, variance: float) -> Room:
 
 @inlined
 def fill_diversely(
-    rng: Stream,
-    items: Items,
-    catalogue: Catalogue,
-    covariance: Floats,
-    widths: Floats,
-    desk: Desk,
-    bonus: float,
-    room: Room,
-    diversity: float,
-    variance: float,
-) -> None:
+    rng: Stream, items: Items, catalogue: Catalogue, covariance: Floats, widths: Floats, desk: Desk, bonus: float,
+    room: Room, diversity: float, variance: float,
+) -> None:  # fmt: skip
     """Write the list into `items`, for a catalogue without topics; see `fill_greedily` for the arguments."""
     upper, inverse, along, relevance = desk.upper, room.inverse, room.along, catalogue.relevance
     desk.stamp[len(upper)] += 1

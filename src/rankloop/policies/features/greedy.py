@@ -89,15 +89,9 @@ def new_desk(n_items: int, n_covered: int, n_topics: int, n_features: int, n_pos
 
 @inlined
 def fill_greedily(
-    rng: Stream,
-    items: Items,
-    catalogue: Catalogue,
-    covariance: Floats,
-    widths: Floats,
-    desk: Desk,
-    bonus: float,
+    rng: Stream, items: Items, catalogue: Catalogue, covariance: Floats, widths: Floats, desk: Desk, bonus: float,
     literal: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Write the list into `items`.
 
     `desk.weights` are the weights to rank with; `widths` holds for each item a bound of its uncertainty at the first
