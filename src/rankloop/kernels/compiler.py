@@ -21,9 +21,8 @@ from typing import Any, cast
 import numba
 from numba.core import codegen, config
 from numba.core.targetconfig import ConfigStack
-from numba.extending import register_jitable
 
-from rankloop.kernels.states import INNER, OPTIONS, Function, explain, lasting
+from rankloop.kernels.states import OPTIONS, Function, explain, helper, lasting
 
 try:
     import fcntl
@@ -83,12 +82,12 @@ def compiled(function: Function) -> Function:
     From Python it is an ordinary function, which nothing compiles. References to arrays are not counted in it, so it
     must neither make nor return an array: see `allocating`.
     """
-    return _helper(function, {"_nrt": False})
+    return helper(function, {"_nrt": False})
 
 
 def allocating(function: Function) -> Function:
     """Compile a helper as `compiled` does, but one that makes or returns arrays."""
-    return _helper(function, {"_nrt": True})
+    return helper(function, {"_nrt": True})
 
 
 def inlined(function: Function) -> Function:
@@ -97,12 +96,7 @@ def inlined(function: Function) -> Function:
     A call passes every array of a state by value; inlined code does not. It is compiled anew at each place that calls
     it, so rare branches are better left to `compiled`.
     """
-    return _helper(function, {"_nrt": False, "forceinline": True})
-
-
-def _helper(function: Function, options: dict[str, bool]) -> Function:
-    result: Function = register_jitable(**INNER, **options)(function)
-    return result
+    return helper(function, {"_nrt": False, "forceinline": True})
 
 
 def _optimise_where_used() -> None:

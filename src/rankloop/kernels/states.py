@@ -6,11 +6,12 @@ import inspect
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
+from typing import Any, ClassVar, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import numba
-from numba.extending import overload
-from numba.types import BaseNamedTuple, BaseTuple
+from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.types import BaseNamedTuple, BaseTuple, Dispatcher
+from numba.types import Function as FunctionType
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 State = TypeVar("State")
@@ -29,6 +30,7 @@ _steps: dict[Callable[..., Any], dict[type, Callable[..., Any]]] = {}
 _asked: dict[tuple[Callable[..., Any], type], tuple[Any, ...]] = {}
 """The types of arguments for which the compiler last looked for a step, latest last."""
 
+_choices: dict[Callable[..., Any], type[_Choice]] = {}
 _names: dict[type, str] = {}
 _classes_of_name: Counter[str] = Counter()
 
@@ -54,15 +56,11 @@ def step(
         function: Callable[Concatenate[State, Arguments], Answer],
     ) -> Callable[Concatenate[State, Arguments], Answer]:
         _name_apart(state_type)
-        registered = _steps[generic] if generic in _steps else _watch(generic)
+        registered = _steps.setdefault(generic, {})
         _check(generic, state_type, function, registered.get(state_type))
         registered[state_type] = function
-
-        def implementation(state: Any, *_args: Any) -> Callable[..., Any] | None:
-            return function if _class_of(state) is state_type else None
-
         nrt = not _is_ours(state_type) if counted is None else counted
-        overload(generic, strict=False, jit_options={"forceinline": True, "_nrt": nrt, **INNER})(implementation)
+        _choice(generic).compiled[state_type] = numba.njit(forceinline=True, _nrt=nrt, **INNER)(function)
         return function
 
     return register
@@ -70,8 +68,48 @@ def step(
 
 def optional(generic: Function) -> Function:
     """Let states have no such step of their own: what `generic` does itself then holds for them."""
-    _watch(generic, generic)
+    _choice(generic).default = numba.njit(forceinline=True, **INNER)(generic)
     return generic
+
+
+def helper(function: Function, options: Mapping[str, bool]) -> Function:
+    """Let compiled code call a function."""
+    _choice(function).default = numba.njit(**INNER, **options)(function)
+    return function
+
+
+class _Choice(AbstractTemplate):
+    """What the compiler takes a call for: one of the step that the type of the state has, or of what all states share.
+
+    Numba's own ways compile more than is needed: `overload` once for callers with each set of options, which differ
+    between a loop and a single step; `njit` for the literal 0 and then for whole numbers, where a variable begins as 0.
+    """
+
+    compiled: ClassVar[dict[type, Any]]
+    default: ClassVar[Any]
+
+    def generic(self, args: Sequence[Any], kws: Mapping[str, Any]) -> Any:
+        """The signature of the call, or None where the state has no such step."""
+        if self.default is None:
+            asked = type(self).key, _class_of(args[0])
+            _asked.pop(asked, None)
+            _asked[asked] = tuple(args)
+        found = self._found(args)
+        return None if found is None else Dispatcher(found).get_call_type(self.context, args, kws)
+
+    def get_impl_key(self, signature: Any) -> Any:
+        """What was compiled for the call."""
+        return self._found(signature.args).get_overload(signature.args)
+
+    def _found(self, args: Sequence[Any]) -> Any:
+        return self.compiled.get(_class_of(args[0]), self.default) if self.compiled else self.default
+
+
+def _choice(generic: Callable[..., Any]) -> type[_Choice]:
+    if generic not in _choices:
+        _choices[generic] = type(generic.__name__, (_Choice,), {"key": generic, "compiled": {}, "default": None})
+        infer_global(generic, FunctionType(_choices[generic]))
+    return _choices[generic]
 
 
 def _name_apart(state_type: type) -> None:
@@ -88,22 +126,6 @@ def _name_apart(state_type: type) -> None:
     _names[state_type] = name
     _classes_of_name[name] += 1
     state_type.__name__ = name if _classes_of_name[name] == 1 else f"{name}#{_classes_of_name[name]}"
-
-
-def _watch(generic: Callable[..., Any], default: Callable[..., Any] | None = None) -> dict[type, Callable[..., Any]]:
-    """Note for which states the compiler looks for a step, to say what was missing or wrong where it fails."""
-    registered = _steps.setdefault(generic, {})
-
-    def implementation(state: Any, *args: Any) -> Callable[..., Any] | None:
-        cls = _class_of(state)
-        if default is not None:
-            return None if cls in registered else default
-        _asked.pop((generic, cls), None)
-        _asked[generic, cls] = state, *args
-        return None
-
-    overload(generic, strict=False, jit_options={"forceinline": True, **OPTIONS})(implementation)
-    return registered
 
 
 def _check(generic: Any, state_type: type, function: Any, before: Any) -> None:
