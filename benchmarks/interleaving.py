@@ -150,8 +150,8 @@ def bench_live() -> None:
     lists = [list(range(50)), list(range(49, -1, -1))]
     interleavers: list[Interleaver] = [Probabilistic(), TeamDraft(), Balanced(), Optimised()]
     for interleaver in interleavers:
-        interleaver.interleave(lists, seed=0).outcome([1] * 10)
-        took = seconds(lambda i=interleaver: [i.interleave(lists, seed=s).outcome([1] * 10) for s in range(300)])  # type: ignore[misc]
+        interleaver.interleave(lists, seed=0).preference([1] * 10)
+        took = seconds(lambda i=interleaver: [i.interleave(lists, seed=s).preference([1] * 10) for s in range(300)])  # type: ignore[misc]
         print(
             f"live {interleaver.name:14} {took / 300 * 1e6:6.0f} µs for a list of 10 out of 50 and its outcome",
             flush=True,

@@ -1,9 +1,11 @@
-"""One way to say a duration, a number of things, a list of names, and which name was probably meant."""
+"""One way to say a duration, a number of things, a list of names, and which name was probably meant or was changed."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -104,3 +106,23 @@ def short_number(value: float) -> str:
         if abs(value) >= size:
             return f"{value / size:.4g}{letter}"
     return f"{value:.3g}"
+
+
+def former_names(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
+    """The `__getattr__` of a module in which some things have a new name: former ones are found too, with a warning.
+
+    Parameters
+    ----------
+    module
+        Name of the module.
+    names
+        Today's name of each former one.
+    """
+
+    def find(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        warnings.warn(f"{module}.{name} is called {names[name]} now", DeprecationWarning, stacklevel=2)
+        return getattr(sys.modules[module], names[name])
+
+    return find

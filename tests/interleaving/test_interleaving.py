@@ -48,7 +48,7 @@ def test_probabilistic_outcome_equals_the_sum_over_all_assignments(a, b, seed, l
     page = Probabilistic().interleave([a, b], length, seed)
     clicks = data.draw(st.lists(st.integers(0, 1), min_size=length, max_size=length))
     expected = slow.assignment_outcome([a, b], page.items, clicks)
-    np.testing.assert_allclose(page.outcome(clicks), expected, atol=1e-12)
+    np.testing.assert_allclose(page.preference(clicks), expected, atol=1e-12)
 
 
 @settings(max_examples=30, deadline=None)
@@ -57,7 +57,7 @@ def test_probabilistic_multileaving_outcome_equals_the_sum_over_all_assignments(
     page = ProbabilisticMultileaving().interleave(rankings, 4, seed)
     clicks = data.draw(st.lists(st.integers(0, 1), min_size=4, max_size=4))
     expected = slow.assignment_outcome(rankings, page.items, clicks)
-    np.testing.assert_allclose(page.outcome(clicks), expected, atol=1e-12)
+    np.testing.assert_allclose(page.preference(clicks), expected, atol=1e-12)
 
 
 def test_probabilistic_lists_have_the_probabilities_of_the_definition() -> None:
@@ -96,7 +96,7 @@ def test_two_equal_rankers_are_equal(interleaver: Interleaver) -> None:
     scores = []
     for seed in range(1000):
         page = interleaver.interleave([list("abcdef")] * 2, 5, seed)
-        scores.append(page.outcome((rng.random(5) < [0.7, 0.5, 0.4, 0.3, 0.2]).astype(int).tolist()).score)
+        scores.append(page.preference((rng.random(5) < [0.7, 0.5, 0.4, 0.3, 0.2]).astype(int).tolist()).score)
     spread = np.std(scores) / np.sqrt(len(scores))
     assert abs(np.mean(scores) - 0.5) <= 5 * spread + 1e-12
 
@@ -187,7 +187,7 @@ def test_balanced_interleaving_is_biased_where_the_docs_say_so() -> None:
     scores = []
     for seed in range(300):
         page = Balanced().interleave([list("abc"), list("bca")], 3, seed)
-        scores += [page.outcome(np.eye(3, dtype=int)[k].tolist()).score for k in range(3)]
+        scores += [page.preference(np.eye(3, dtype=int)[k].tolist()).score for k in range(3)]
     assert np.mean(scores) < 0.45
 
 
@@ -227,7 +227,7 @@ def test_balanced_lists_and_credit_are_those_of_the_definition(a, b, seed, data)
     assert list(page.items) in [slow.balanced_list(a, b, 5, a_first) for a_first in (True, False)]
     clicks = data.draw(st.lists(st.integers(0, 1), min_size=5, max_size=5))
     lead = slow.balanced_lead(a, b, list(page.items), clicks)
-    assert page.outcome(clicks).score == 0.5 * (1 + np.sign(lead))
+    assert page.preference(clicks).score == 0.5 * (1 + np.sign(lead))
 
 
 def test_optimised_lists_are_allowed() -> None:
@@ -256,9 +256,9 @@ def test_any_lists_give_distinct_items_of_them_and_travel_as_json(interleaver, l
     again = Interleaving.from_json(json.dumps(json.loads(page.to_json())))
     assert again == page
     clicks = [k % 2 for k in range(len(page))]
-    assert again.outcome(clicks) == page.outcome(clicks)
+    assert again.preference(clicks) == page.preference(clicks)
     assert again.credit(clicks) == page.credit(clicks)
-    assert sum(page.outcome(clicks)) == pytest.approx(1)
+    assert sum(page.preference(clicks)) == pytest.approx(1)
     assert interleaver.interleave(lists, length, seed) == page
 
 
@@ -355,9 +355,9 @@ def test_bad_clicks_are_refused(interleaver: Interleaver, clicks) -> None:
     with pytest.raises(ValueError, match="clicks"):
         page.credit(clicks)
     with pytest.raises(ValueError, match="clicks"):
-        page.outcome(clicks)
+        page.preference(clicks)
     with pytest.raises(ValueError, match="rankers go from 0 to 1"):
-        page.outcome([0, 0, 0], 0, 2)
+        page.preference([0, 0, 0], 0, 2)
 
 
 @pytest.mark.parametrize(

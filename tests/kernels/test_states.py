@@ -67,7 +67,7 @@ def test_only_a_policy_that_says_so_has_settled() -> None:
         if settles:
             step(settled, state_type)(lambda state: state.clicked[1] == 3)
         state = state_type(stream(0), np.zeros(3, np.int64))
-        played.append(run_duels(state, problem.state, stream(0), 7, np.zeros(2)))
+        played.append(run_duels(state, problem.state, stream(0), 7, np.zeros(2, np.int64), np.zeros(2), np.zeros(2)))
     assert played == [7, 3]
 
 

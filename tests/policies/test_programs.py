@@ -343,9 +343,9 @@ def test_interleaving_refuses_what_it_cannot_take(method: str) -> None:
             lambda value=value: made.extend(value, lists),
             lambda value=value: made.extend(page, value),
             lambda value=value: page.credit(value),
-            lambda value=value: page.outcome(value),
-            lambda value=value: page.outcome([0, 0, value if value is not True else None]),
-            lambda value=value: page.outcome([0, 0, 0], value, 1),
+            lambda value=value: page.preference(value),
+            lambda value=value: page.preference([0, 0, value if value is not True else None]),
+            lambda value=value: page.preference([0, 0, 0], value, 1),
             lambda value=value: interleaving.Interleaving.from_json(
                 {"method": value, "items": ["a"], "notes": [[1, 0]]}
             ),

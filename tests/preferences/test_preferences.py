@@ -86,7 +86,7 @@ def test_the_loop_scores_lists_as_live_interleaving_does(interleaver) -> None:
     for seed in range(2000):
         page = interleaver.interleave(order.tolist(), 10, seed)
         clicks = NAVIGATIONAL.clicks(data.labels[list(page.items)].astype(int), rng)
-        scores.append(page.outcome(clicks.tolist()).score)
+        scores.append(page.preference(clicks.tolist()).score)
     error = np.hypot(np.std(scores) / np.sqrt(len(scores)), measured.errors[0, 1])
     assert abs(np.mean(scores) - measured.preferences[0, 1]) < 5 * error
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.datasets.letor_text import Table, read_table, write_table
+from rankloop.datasets.letor_text import Lines, read_table, write_table
 from rankloop.storage import replacing
 
 CACHE_VERSION = 1
@@ -82,7 +82,7 @@ class Letor:
             raise ValueError("features must be finite numbers")
         if not (np.equal(np.mod(grades, 1), 0) & (grades >= 0) & (grades < 32)).all():
             raise ValueError("labels must be whole numbers from 0 to 31")
-        return _grouped(Table(table, grades.astype(np.int8), queries, np.arange(1, len(table) + 1), {}), name)
+        return _grouped(Lines(table, grades.astype(np.int8), queries, np.arange(1, len(table) + 1), {}), name)
 
     @property
     def n_queries(self) -> int:
@@ -182,7 +182,7 @@ def read_letor(path: str | Path, *, cache: bool = True) -> Letor:
     return data
 
 
-def _grouped(table: Table, name: str) -> Letor:
+def _grouped(table: Lines, name: str) -> Letor:
     """Bring the documents of each query together, queries in order of first appearance."""
     starts = np.flatnonzero(np.concatenate([[True], table.qids[1:] != table.qids[:-1]]))
     qids = table.qids[starts]

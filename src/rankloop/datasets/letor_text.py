@@ -34,7 +34,7 @@ PADDING = b"\n" * 16
 FIRST_WIDTH = 64
 
 
-class Table(NamedTuple):
+class Lines(NamedTuple):
     """The lines of a file as arrays, in the file's order."""
 
     features: npt.NDArray[np.float32]
@@ -44,7 +44,7 @@ class Table(NamedTuple):
     notes: dict[str, int]
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> Lines:
     """Read a file, plain or gzip."""
     try:
         return _read_table(path)
@@ -52,7 +52,7 @@ def read_table(path: Path) -> Table:
         raise ValueError(f"{path} does not fit in memory: split it, or leave out features") from None
 
 
-def _read_table(path: Path) -> Table:
+def _read_table(path: Path) -> Lines:
     counters = np.zeros(N_COUNTERS, np.int64)
     width = FIRST_WIDTH
     blocks: list[tuple[npt.NDArray[Any], ...]] = []
@@ -89,7 +89,7 @@ def _read_table(path: Path) -> Table:
     return _joined(blocks, max(1, int(counters[WIDEST])), {why: n for why, n in notes.items() if n})
 
 
-def _joined(blocks: list[tuple[npt.NDArray[Any], ...]], width: int, notes: dict[str, int]) -> Table:
+def _joined(blocks: list[tuple[npt.NDArray[Any], ...]], width: int, notes: dict[str, int]) -> Lines:
     """One table of all blocks; each is dropped once copied, so memory never holds the features twice."""
     labels, qids, lines = (np.concatenate([block[part] for block in blocks]) for part in (1, 2, 3))
     features = np.empty((len(labels), width), np.float32)
@@ -100,7 +100,7 @@ def _joined(blocks: list[tuple[npt.NDArray[Any], ...]], width: int, notes: dict[
         features[end - len(part) : end, :narrow] = part[:, :narrow]
         features[end - len(part) : end, narrow:] = 0
         end -= len(part)
-    return Table(features, labels, qids, lines, notes)
+    return Lines(features, labels, qids, lines, notes)
 
 
 def _blocks(path: Path) -> Iterator[bytes]:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.interleaving.base import Interleaver, Outcome, blank
-from rankloop.interleaving.drafts import FIRST, STAMP, begin, draw, is_shown, judge, place, prepare
+from rankloop.interleaving.base import Interleaver, Preference, blank
+from rankloop.interleaving.drafts import FIRST, STAMP, begin, draw, is_shown, place, prepare, score_clicks
 from rankloop.interleaving.lists import Lists
-from rankloop.kernels import below, step
+from rankloop.kernels import draw_index, step
 from rankloop.kernels.arrays import Floats, Ints, Ints32, Stream
 
 
@@ -33,7 +33,7 @@ def _prepare(draft: BalancedDraft) -> None:
 @step(begin, BalancedDraft)
 def _begin(draft: BalancedDraft, rng: Stream) -> None:
     draft.counters[STAMP] += 1
-    draft.counters[FIRST] = below(rng, 2)
+    draft.counters[FIRST] = draw_index(rng, 2)
     draft.top[0] = 0
     draft.top[1] = 0
 
@@ -63,7 +63,7 @@ def _draw(draft: BalancedDraft, rng: Stream, k: int) -> int:
     return -1
 
 
-@step(judge, BalancedDraft)
+@step(score_clicks, BalancedDraft)
 def _judge(draft: BalancedDraft, clicked: Ints, n_clicked: int, sampled: bool) -> float:
     notes = draft.notes
     depth = 0.0
@@ -118,7 +118,7 @@ class Balanced(Interleaver):
         return total
 
     @classmethod
-    def outcome(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Outcome:
+    def preference(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Preference:
         """Who has more clicks in its top k."""
         credit = cls.credit(notes, clicked)
-        return Outcome.of_lead(credit[left] - credit[right])
+        return Preference.of_lead(credit[left] - credit[right])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import secrets
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -18,7 +19,7 @@ from rankloop.kernels import stream
 from rankloop.kernels.arrays import Floats, Ints, Stream
 
 
-class Outcome(NamedTuple):
+class Preference(NamedTuple):
     """How one ranker did against another: probabilities of a win, a tie and a loss, given the list and its clicks."""
 
     win: float
@@ -31,7 +32,7 @@ class Outcome(NamedTuple):
         return self.win + self.tie / 2
 
     @classmethod
-    def of_lead(cls, lead: float) -> Outcome:
+    def of_lead(cls, lead: float) -> Preference:
         """The certain outcome of a lead that is positive, zero or negative."""
         return cls(float(lead > 0), float(lead == 0), float(lead < 0))
 
@@ -61,8 +62,8 @@ class Interleaving:
     ('b', 'a', 'd')
     >>> page.credit([0, 1, 0])
     (1.0, 0.0)
-    >>> page.outcome([0, 1, 0])
-    Outcome(win=1.0, tie=0.0, loss=0.0)
+    >>> page.preference([0, 1, 0])
+    Preference(win=1.0, tie=0.0, loss=0.0)
     >>> Interleaving.from_json(page.to_json()) == page
     True
     """
@@ -87,12 +88,17 @@ class Interleaving:
         """Each ranker's credit for the clicks, one 0 or 1 for each position."""
         return tuple(self._rule().credit(self._notes(), self._clicked(clicks)).tolist())
 
-    def outcome(self, clicks: Sequence[int | bool], left: int = 0, right: int = 1) -> Outcome:
+    def outcome(self, clicks: Sequence[int | bool], left: int = 0, right: int = 1) -> Preference:
+        """Former name of `preference`."""
+        warnings.warn("outcome is called preference now", DeprecationWarning, stacklevel=2)
+        return self.preference(clicks, left, right)
+
+    def preference(self, clicks: Sequence[int | bool], left: int = 0, right: int = 1) -> Preference:
         """How ranker `left` did against ranker `right`."""
         for ranker in (left, right):
             if isinstance(ranker, bool) or not isinstance(ranker, int) or not 0 <= ranker < self.n_rankers:
                 raise ValueError(f"rankers go from 0 to {self.n_rankers - 1}: there is no {ranker!r}")
-        return self._rule().outcome(self._notes(), self._clicked(clicks), left, right)
+        return self._rule().preference(self._notes(), self._clicked(clicks), left, right)
 
     def to_json(self) -> str:
         """The list as a JSON object."""
@@ -221,7 +227,7 @@ class Interleaver:
         return total
 
     @classmethod
-    def outcome(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Outcome:
+    def preference(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Preference:
         """How one ranker did against another."""
         raise NotImplementedError
 

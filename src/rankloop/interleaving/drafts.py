@@ -58,7 +58,7 @@ def draw(draft: Any, rng: Stream, k: int) -> int:  # type: ignore[empty-body]
     """Draw the item of position k and place it; -1 if every item is shown."""
 
 
-def judge(draft: Any, clicked: Ints, n_clicked: int, sampled: bool) -> float:  # type: ignore[empty-body]
+def score_clicks(draft: Any, clicked: Ints, n_clicked: int, sampled: bool) -> float:  # type: ignore[empty-body]
     """The score of ranker 0 against ranker 1: the probability of a win plus half of that of a tie.
 
     `clicked` holds the clicked positions from the top; `sampled` asks for the outcome of the teams as drawn where the

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.checks import check_whole
-from rankloop.interleaving.base import Interleaver, Outcome, blank
-from rankloop.interleaving.drafts import OVER, STAMP, begin, draw, judge, open_draft, place, prepare, top_item
+from rankloop.interleaving.base import Interleaver, Preference, blank
+from rankloop.interleaving.drafts import OVER, STAMP, begin, draw, open_draft, place, prepare, score_clicks, top_item
 from rankloop.interleaving.lists import Lists
 from rankloop.interleaving.programme import TIE, lead_of_item, move, solve
 from rankloop.kernels import compiled, step, uniform
@@ -216,7 +216,7 @@ def _draw(draft: OptimisedDraft, rng: Stream, k: int) -> int:
     return item
 
 
-@step(judge, OptimisedDraft)
+@step(score_clicks, OptimisedDraft)
 def _judge(draft: OptimisedDraft, clicked: Ints, n_clicked: int, sampled: bool) -> float:
     lead = 0.0
     for m in range(n_clicked):
@@ -301,7 +301,7 @@ class Optimised(Interleaver):
         return f"Optimised(horizon={self.horizon})"
 
     @classmethod
-    def outcome(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Outcome:
+    def preference(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Preference:
         """Who earns more."""
         lead = float(notes[clicked, left].sum() - notes[clicked, right].sum())
-        return Outcome.of_lead(0.0 if abs(lead) <= TIE else lead)
+        return Preference.of_lead(0.0 if abs(lead) <= TIE else lead)

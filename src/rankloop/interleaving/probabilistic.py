@@ -7,20 +7,20 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.checks import check_number
-from rankloop.interleaving.base import Interleaver, Outcome, blank
+from rankloop.interleaving.base import Interleaver, Preference, blank
 from rankloop.interleaving.drafts import (
     OVER,
     STAMP,
     begin,
     draw,
-    judge,
     lead_distribution,
     lead_of,
     place,
     prepare,
+    score_clicks,
 )
 from rankloop.interleaving.lists import Lists
-from rankloop.kernels import below, compiled, inlined, step, uniform
+from rankloop.kernels import compiled, draw_index, inlined, step, uniform
 from rankloop.kernels.arrays import Floats, Ints, Ints32, Stream
 
 EXPONENT = 3.0
@@ -137,7 +137,7 @@ def _next_with_items(left: Floats, ranker: int) -> int:
 @step(draw, ProbabilisticDraft)
 def _draw(draft: ProbabilisticDraft, rng: Stream, k: int) -> int:
     n_rankers = len(draft.sizes)
-    team = below(rng, n_rankers)
+    team = draw_index(rng, n_rankers)
     if draft.left[team] <= 0.0:
         team = _next_with_items(draft.left, team)
         if team < 0:
@@ -147,7 +147,7 @@ def _draw(draft: ProbabilisticDraft, rng: Stream, k: int) -> int:
     return item
 
 
-@step(judge, ProbabilisticDraft)
+@step(score_clicks, ProbabilisticDraft)
 def _judge(draft: ProbabilisticDraft, clicked: Ints, n_clicked: int, sampled: bool) -> float:
     if sampled:
         lead = 0
@@ -174,7 +174,7 @@ class Probabilistic(Interleaver):
 
     Any item may come anywhere, so no list hides a difference between the rankers. Given the list, the rankers that may
     have placed the items of different positions are independent, each with a known probability. Credit is therefore
-    exact over all assignments: `credit` is the expected number of clicks on a ranker's items and `outcome` the
+    exact over all assignments: `credit` is the expected number of clicks on a ranker's items and `preference` the
     probabilities of its having more than the other, with no sampling and no enumeration.
 
     Under clicks that do not look at the items, either ranker's expected credit is the same at every position. Once
@@ -192,7 +192,7 @@ class Probabilistic(Interleaver):
     ('a', 'd', 'c')
     >>> page.credit([1, 0, 0])
     (0.5, 0.5)
-    >>> round(page.outcome([0, 1, 0]).loss, 6)
+    >>> round(page.preference([0, 1, 0]).loss, 6)
     1.0
 
     References
@@ -219,13 +219,13 @@ class Probabilistic(Interleaver):
         )
 
     @classmethod
-    def outcome(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Outcome:
+    def preference(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Preference:
         """The probabilities of more, as many and fewer clicks on items that `left` placed."""
         if left == right:
-            return Outcome(0.0, 1.0, 0.0)
+            return Preference(0.0, 1.0, 0.0)
         lead = lead_of(np.ascontiguousarray(notes[clicked, left]), np.ascontiguousarray(notes[clicked, right]))
         n = len(clicked)
-        return Outcome(float(lead[n + 1 :].sum()), float(lead[n]), float(lead[:n].sum()))
+        return Preference(float(lead[n + 1 :].sum()), float(lead[n]), float(lead[:n].sum()))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(exponent={self.exponent:g})"

@@ -6,10 +6,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.interleaving.base import Interleaver, Outcome, blank
-from rankloop.interleaving.drafts import NO_TEAM, OVER, STAMP, TAKEN, begin, draw, judge, place, prepare, top_item
+from rankloop.interleaving.base import Interleaver, Preference, blank
+from rankloop.interleaving.drafts import (
+    NO_TEAM,
+    OVER,
+    STAMP,
+    TAKEN,
+    begin,
+    draw,
+    place,
+    prepare,
+    score_clicks,
+    top_item,
+)
 from rankloop.interleaving.lists import Lists
-from rankloop.kernels import below, compiled, step
+from rankloop.kernels import compiled, draw_index, step
 from rankloop.kernels.arrays import Floats, Ints, Ints32, Stream
 
 
@@ -88,7 +99,7 @@ def _place(draft: TeamDraftDraft, k: int, item: int, team: int) -> None:
 def _draw(draft: TeamDraftDraft, rng: Stream, k: int) -> int:
     n_rankers = len(draft.sizes)
     if draft.counters[OVER] == 0:
-        skip = below(rng, n_rankers - draft.counters[TAKEN])
+        skip = draw_index(rng, n_rankers - draft.counters[TAKEN])
         team = 0
         for ranker in range(n_rankers):
             if draft.picked[ranker] == 0:
@@ -100,7 +111,7 @@ def _draw(draft: TeamDraftDraft, rng: Stream, k: int) -> int:
         if item >= 0:
             place(draft, k, item, team)
             return item
-    start = below(rng, n_rankers)  # one list has run out: the rest is shown, but earns nobody credit
+    start = draw_index(rng, n_rankers)  # one list has run out: the rest is shown, but earns nobody credit
     for turn in range(n_rankers):
         item = top_item(draft, (start + turn) % n_rankers)
         if item >= 0:
@@ -109,7 +120,7 @@ def _draw(draft: TeamDraftDraft, rng: Stream, k: int) -> int:
     return -1
 
 
-@step(judge, TeamDraftDraft)
+@step(score_clicks, TeamDraftDraft)
 def _judge(draft: TeamDraftDraft, clicked: Ints, n_clicked: int, sampled: bool) -> float:
     lead = 0.0
     for m in range(n_clicked):
@@ -146,7 +157,7 @@ class TeamDraft(Interleaver):
         )
 
     @classmethod
-    def outcome(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Outcome:
+    def preference(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Preference:
         """Who has more clicks on the items it placed."""
         credit = cls.credit(notes, clicked)
-        return Outcome.of_lead(credit[left] - credit[right])
+        return Preference.of_lead(credit[left] - credit[right])

@@ -17,8 +17,8 @@ class TeamDraftMultileaving(TeamDraft):
     >>> page = TeamDraftMultileaving().interleave(lists, length=3, seed=0)
     >>> page.items, page.credit([1, 0, 0])
     (('d', 'b', 'a'), (0.0, 0.0, 1.0))
-    >>> page.outcome([1, 0, 0], left=1, right=2)
-    Outcome(win=0.0, tie=0.0, loss=1.0)
+    >>> page.preference([1, 0, 0], left=1, right=2)
+    Preference(win=0.0, tie=0.0, loss=1.0)
 
     References
     ----------

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import numba
-from numba.core import codegen, config
-from numba.core.targetconfig import ConfigStack
+from numba.core import config
 
+from rankloop.kernels.lean import LeanCompiler, RareCompiler, compile_less
 from rankloop.kernels.states import OPTIONS, Function, explain, helper, lasting
 
 try:
@@ -29,11 +29,16 @@ try:
 except ImportError:  # Windows, where processes that compile at once may still compile a loop twice
     fcntl = None  # type: ignore[assignment]
 
+ENTRY = {**OPTIONS, "no_cfunc_wrapper": True, "pipeline_class": LeanCompiler}
+
 _PACKAGE = Path(__file__).resolve().parents[1]
 _UNUSED_CACHES_ARE_KEPT_FOR = 30 * 24 * 3600.0
 
 ROOMS_WITHOUT_COMPILED_CODE = frozenset({"cli", "experiments", "live", "report", "service"})
 """Rooms whose sources cannot change compiled code, so that an edit there does not mean compiling everything anew."""
+
+
+compile_less()
 
 
 @cache
@@ -82,12 +87,17 @@ def compiled(function: Function) -> Function:
     From Python it is an ordinary function, which nothing compiles. References to arrays are not counted in it, so it
     must neither make nor return an array: see `allocating`.
     """
-    return helper(function, {"_nrt": False})
+    return helper(function, {"_nrt": False, "forceinline": False})
 
 
 def allocating(function: Function) -> Function:
     """Compile a helper as `compiled` does, but one that makes or returns arrays."""
-    return helper(function, {"_nrt": True})
+    return helper(function, {"_nrt": True, "forceinline": False})
+
+
+def rare(function: Function) -> Function:
+    """Compile a helper as `allocating` does, but one that rarely runs: less time to compile, and more to run."""
+    return helper(function, {"_nrt": True, "forceinline": False}, RareCompiler)
 
 
 def inlined(function: Function) -> Function:
@@ -99,35 +109,13 @@ def inlined(function: Function) -> Function:
     return helper(function, {"_nrt": False, "forceinline": True})
 
 
-def _optimise_where_used() -> None:
-    """Leave the optimisation of helpers to the loops that they are linked into.
-
-    Numba optimises every function in full, and again as a part of each of its callers, so that code three calls deep
-    in a loop is optimised four times. What comes out is the same; it took a third of the time of the larger policies.
-    Where Numba has no such method any more, it compiles as it always does.
-    """
-    in_full = getattr(codegen.JITCodeLibrary, "_optimize_final_module", None)
-    if in_full is None:
-        return
-
-    def optimise(library: Any) -> None:
-        flags = ConfigStack().top_or_none()
-        if flags is None or not (flags.no_cpython_wrapper and flags.no_cfunc_wrapper):  # may be called from elsewhere
-            in_full(library)
-
-    codegen.JITCodeLibrary._optimize_final_module = optimise
-
-
-_optimise_where_used()
-
-
 def entry(function: Function, *, nogil: bool = True) -> Function:
     """Compile a loop or step that Python calls, and keep its machine code between processes.
 
     Steps of a policy defined outside this package are compiled anew in each process, since nothing tells the cache
     when their source has changed. With `nogil`, other threads run Python meanwhile.
     """
-    dispatcher = _dispatcher(function, cache_directory(), {**OPTIONS, "nogil": nogil})
+    dispatcher = _dispatcher(function, cache_directory(), {**ENTRY, "nogil": nogil})
 
     @wraps(function)
     def call(*args: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.kernels.arrays import Floats, Ints, Stream
-from rankloop.kernels.compiler import compiled, inlined
+from rankloop.kernels.compiler import compiled, inlined, rare
 from rankloop.kernels.random import beta, uniform
 
 SMALLEST_MASS = 1e-280
@@ -23,7 +23,7 @@ NORMALISER_LASTS = 1024
 LEVEL, LOG_LEVEL, LOG_REST, HIGHEST, PICKS = range(5)
 
 
-@compiled
+@rare
 def binomial_mass(n: int, k: int) -> float:
     """P(Bin(n, 1/2) = k), from scratch."""
     return math.exp(math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0) - n * math.log(2.0))
@@ -146,7 +146,7 @@ def no_rates(n_bandits: int, n_arms: int) -> Rates:
     )
 
 
-@compiled
+@rare
 def log_normaliser(wins: float, losses: float) -> float:
     """The logarithm of (n + 1) times the number of ways to choose the wins out of n, from scratch."""
     return math.lgamma(wins + losses + 2.0) - math.lgamma(wins + 1.0) - math.lgamma(losses + 1.0)
@@ -228,7 +228,7 @@ def _pick_above_level(rng: Stream, rates: Rates, bandit: int) -> int:
     return best
 
 
-@compiled
+@rare
 def _set_level(rates: Rates, bandit: int) -> None:
     """Set the level to the largest of the smallest samples since it was last set: as many as there are arms.
 

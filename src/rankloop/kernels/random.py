@@ -47,7 +47,7 @@ def uniform(rng: Stream) -> float:
 
 
 @inlined
-def below(rng: Stream, n: int) -> int:
+def draw_index(rng: Stream, n: int) -> int:
     """An integer from 0 to n - 1; its bias, n / 2^53, is beneath notice."""
     return int(uniform(rng) * n)
 
@@ -56,7 +56,7 @@ def below(rng: Stream, n: int) -> int:
 def shuffle(rng: Stream, values: Array) -> None:
     """Put an array in random order, in place."""
     for i in range(len(values) - 1, 0, -1):
-        j = below(rng, i + 1)
+        j = draw_index(rng, i + 1)
         values[i], values[j] = values[j], values[i]
 
 
@@ -75,7 +75,7 @@ def pick_largest(rng: Stream, values: Array, n: int) -> int:
             ties += 1
     if ties == 1:
         return where
-    skip = below(rng, ties)
+    skip = draw_index(rng, ties)
     for i in range(where, n):
         if values[i] == best:
             if skip == 0:

@@ -13,6 +13,8 @@ from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.types import BaseNamedTuple, BaseTuple, Dispatcher
 from numba.types import Function as FunctionType
 
+from rankloop.kernels.lean import LeanCompiler
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 State = TypeVar("State")
 Arguments = ParamSpec("Arguments")
@@ -60,7 +62,7 @@ def step(
         _check(generic, state_type, function, registered.get(state_type))
         registered[state_type] = function
         nrt = not _is_ours(state_type) if counted is None else counted
-        _choice(generic).compiled[state_type] = numba.njit(forceinline=True, _nrt=nrt, **INNER)(function)
+        _choice(generic).compiled[state_type] = _compiled(function, {"forceinline": True, "_nrt": nrt})
         return function
 
     return register
@@ -68,14 +70,22 @@ def step(
 
 def optional(generic: Function) -> Function:
     """Let states have no such step of their own: what `generic` does itself then holds for them."""
-    _choice(generic).default = numba.njit(forceinline=True, **INNER)(generic)
+    _choice(generic).default = _compiled(generic, {"forceinline": True})
     return generic
 
 
-def helper(function: Function, options: Mapping[str, bool]) -> Function:
+def helper(function: Function, options: Mapping[str, bool], compiler: type[LeanCompiler] = LeanCompiler) -> Function:
     """Let compiled code call a function."""
-    _choice(function).default = numba.njit(**INNER, **options)(function)
+    _choice(function).default = _compiled(function, options, compiler)
     return function
+
+
+def _compiled(
+    function: Callable[..., Any], options: Mapping[str, bool], compiler: type[LeanCompiler] = LeanCompiler
+) -> Any:
+    """What compiles a function once it is called: in full where it is from elsewhere, and may be more than a loop."""
+    lean = {"pipeline_class": compiler} if _is_ours(function) else {}
+    return numba.njit(**INNER, **options, **lean)(function)
 
 
 class _Choice(AbstractTemplate):
@@ -163,8 +173,8 @@ def _classes(types: Iterable[Any]) -> Iterator[type]:
             yield from _classes(each)
 
 
-def _is_ours(cls: type) -> bool:
-    return cls.__module__.startswith("rankloop.")
+def _is_ours(defined: type | Callable[..., Any]) -> bool:
+    return defined.__module__.startswith("rankloop.")
 
 
 def _class_of(state: Any) -> Any:

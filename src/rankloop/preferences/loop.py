@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from rankloop.click_models.users import clicks_on, stops_after
-from rankloop.interleaving import begin, draw, judge, place, prepare
-from rankloop.kernels import below, compiled, entry
+from rankloop.interleaving import begin, draw, place, prepare, score_clicks
+from rankloop.kernels import compiled, draw_index, entry
 
 COUNT, SUM, SQUARES = range(3)
 
@@ -29,7 +29,7 @@ def _shuffle_ties(
         while at < n_items:
             end = int(tied_until[row, start + at])
             for last in range(end - 1, at, -1):
-                other = at + below(rng, last - at + 1)
+                other = at + draw_index(rng, last - at + 1)
                 item = order[ranker, last]
                 order[ranker, last] = order[ranker, other]
                 order[ranker, other] = item
@@ -106,9 +106,9 @@ def compare(
                     if stops_after(rng, stop, grade):
                         break
             if credit is None:
-                score = judge(draft, clicked, n_clicked, rule == SAMPLED)
+                score = score_clicks(draft, clicked, n_clicked, rule == SAMPLED)
             else:
-                score = judge(credit, clicked, n_clicked, False)
+                score = score_clicks(credit, clicked, n_clicked, False)
             if rule == BINARY:
                 score = 0.5 * (1 + (score > 0.5 + ROUNDING) - (score < 0.5 - ROUNDING))
             total += score

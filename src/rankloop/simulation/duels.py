@@ -11,6 +11,7 @@ import numpy.typing as npt
 from rankloop.checks import is_index
 from rankloop.environments import PreferenceMatrix
 from rankloop.kernels import stream
+from rankloop.kernels.arrays import Items, Notes
 from rankloop.policies import DuelingPolicy
 from rankloop.policies.base import shuffled
 from rankloop.runs import Advance, Run
@@ -37,7 +38,9 @@ class DuelSimulation(Simulation):
     def warm_up(self) -> None:
         """Compile the loop before the clock and the threads start."""
         if isinstance(self.policy, DuelingPolicy):
-            run_duels(self.policy.fresh(0).state, self.environment.state, stream(0), 0, np.zeros(2))
+            run_duels(
+                self.policy.fresh(0).state, self.environment.state, stream(0), 0, *_room_for_a_duel(), np.zeros(2)
+            )
         else:
             answer_duel(self.environment.state, stream(0), np.zeros(2, np.int64))
 
@@ -48,10 +51,11 @@ class DuelSimulation(Simulation):
         rng = stream(seed, number, 1)
         policy = self.fresh_policy(number, seed)
         compiled = isinstance(self.policy, DuelingPolicy)
+        room = _room_for_a_duel()
 
         def play(n_steps: int) -> int:
             if compiled:
-                return run_duels(policy.state, matrix.state, rng, n_steps, total)
+                return run_duels(policy.state, matrix.state, rng, n_steps, *room, total)
             return _run_in_python(policy, matrix, rng, n_steps, total)
 
         begin = time.perf_counter()
@@ -78,6 +82,10 @@ class DuelSimulation(Simulation):
             failed=bool(winners) and all(policy.eliminated(arm) for arm in winners),
             seconds=time.perf_counter() - begin,
         )
+
+
+def _room_for_a_duel() -> tuple[Items, Notes]:
+    return np.zeros(2, np.int64), np.zeros(2)
 
 
 def _run_in_python(policy: Any, matrix: PreferenceMatrix, rng: Any, n_steps: int, total: Any) -> int:

@@ -82,6 +82,7 @@ class Session:
         self.n_items = environment.n_items
         self.top = self.n_items if top is None else top
         self.totals = np.zeros(len(RECORDS))
+        self.room = np.zeros(self.n_items)
         self.limit = math.inf
         if isinstance(policy, ClickPolicy):
             self.items = np.zeros(policy.n_shown, np.int64)
@@ -89,7 +90,7 @@ class Session:
             self.clicks = np.zeros(policy.n_shown, np.uint8)
         if initial is not None:
             shown = np.array(initial[: getattr(policy, "n_positions", self.n_items)], np.int64)
-            self.limit = count_inversions(self.state, shown) + len(shown) / 2
+            self.limit = count_inversions(self.state, shown, self.room) + len(shown) / 2
 
     def show_lists(self, n_steps: int) -> int:
         """Show so many lists, and let the policy learn from the clicks."""
@@ -108,6 +109,7 @@ class Session:
             self.notes,
             self.clicks,
             self.totals,
+            self.room,
         )
         return n_steps
 
@@ -117,5 +119,6 @@ class Session:
         if not shown or len(set(shown)) < len(shown) or not all(is_index(item, self.n_items) for item in shown):
             raise ValueError(f"the policy chose {ranking!r}, which is not a list of different items of this problem")
         clicks = np.zeros(len(shown), np.uint8)
-        answer_list(self.state, self.rng, self.top, self.limit, np.array(shown, np.int64), clicks, self.totals)
+        items = np.array(shown, np.int64)
+        answer_list(self.state, self.rng, self.top, self.limit, items, clicks, self.totals, self.room)
         self.policy.update(ranking, clicks.tolist())

@@ -7,20 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.kernels import allocating, choose, entry, gains, inlined, learn, regret, respond, settled
+from rankloop.kernels import choose, entry, gains, inlined, learn, rare, regret, respond, settled
 
 REGRET, VIOLATIONS, CLICKS, NDCG = range(4)
 
 
 @entry
-def run_duels(policy: Any, environment: Any, rng: Any, n_steps: int, total: Any) -> int:
+def run_duels(policy: Any, environment: Any, rng: Any, n_steps: int, items: Any, notes: Any, total: Any) -> int:
     """Play up to `n_steps` duels and add their regret to `total[0]`; return how many were played.
 
     They are fewer only if the policy has settled: it then repeats one duel for ever, and `total[1]` is the regret of
-    each repetition.
+    each repetition. `items` and `notes` are room for those of one duel: to make arrays here takes long to compile.
     """
-    items = np.zeros(2, np.int64)
-    notes = np.zeros(2)
     for t in range(n_steps):
         choose(policy, items, notes)
         if settled(policy):
@@ -49,20 +47,21 @@ def run_lists(
     notes: Any,
     clicks: Any,
     totals: Any,
+    room: Any,
 ) -> None:
     """Show `n_steps` lists, add up their regret, violations and clicks in `totals`, and note the last one's NDCG there.
 
     A violation is a list with more than `limit` pairs in the wrong order; none are counted where that is infinite.
+    `room` is for a number of each item, and of each that a list shows.
     """
     count_violations = limit < np.inf
-    shown = np.zeros(len(items))
     for t in range(n_steps):
         choose(policy, items, notes)
         totals[REGRET] += regret(environment, items)
         if count_violations:
-            totals[VIOLATIONS] += inversions(gains(environment), items, shown) > limit
+            totals[VIOLATIONS] += inversions(gains(environment), items, room) > limit
         if t == n_steps - 1:
-            totals[NDCG] = ndcg(gains(environment), items, top)
+            totals[NDCG] = ndcg(gains(environment), items, top, room)
         respond(environment, rng, items, clicks)
         for k in range(len(items)):
             totals[CLICKS] += clicks[k]
@@ -70,26 +69,28 @@ def run_lists(
 
 
 @entry
-def answer_list(environment: Any, rng: Any, top: int, limit: float, items: Any, clicks: Any, totals: Any) -> None:
+def answer_list(
+    environment: Any, rng: Any, top: int, limit: float, items: Any, clicks: Any, totals: Any, room: Any
+) -> None:
     """One user's clicks on a list that a policy in Python has chosen, with the records of `run_lists`."""
     totals[REGRET] += regret(environment, items)
     if limit < np.inf:
-        totals[VIOLATIONS] += inversions(gains(environment), items, np.zeros(len(items))) > limit
-    totals[NDCG] = ndcg(gains(environment), items, top)
+        totals[VIOLATIONS] += inversions(gains(environment), items, room) > limit
+    totals[NDCG] = ndcg(gains(environment), items, top, room)
     respond(environment, rng, items, clicks)
     for k in range(len(items)):
         totals[CLICKS] += clicks[k]
 
 
 @entry
-def count_inversions(environment: Any, items: Any) -> int:
+def count_inversions(environment: Any, items: Any, room: Any) -> int:
     """How many pairs of a list stand in the wrong order, for a caller in Python."""
-    return inversions(gains(environment), items, np.zeros(len(items)))
+    return inversions(gains(environment), items, room)
 
 
 @inlined
 def inversions(attraction: Any, items: Any, shown: Any) -> int:
-    """How many pairs of a list stand in the wrong order; `shown` is room for as many numbers as the list has items.
+    """How many pairs of a list stand in the wrong order; `shown` is room for a number of each of its items.
 
     What is shown is gathered there first: comparisons of neighbouring numbers are then made several at a time.
     """
@@ -103,18 +104,22 @@ def inversions(attraction: Any, items: Any, shown: Any) -> int:
     return found
 
 
-@allocating
-def ndcg(attraction: Any, items: Any, top: int) -> float:
-    """Normalised discounted cumulative gain of the first `top` positions, the attraction being the gain."""
+@rare
+def ndcg(attraction: Any, items: Any, top: int, taken: Any) -> float:
+    """Normalised discounted cumulative gain of the first `top` positions, the attraction being the gain.
+
+    `taken` is room for a number of each item.
+    """
     gained = 0.0
     ideal = 0.0
-    taken = np.zeros(len(attraction), np.bool_)
+    for i in range(len(attraction)):
+        taken[i] = 0.0
     for k in range(min(top, len(items))):
         best = -1
         for i in range(len(attraction)):
-            if not taken[i] and (best < 0 or attraction[i] > attraction[best]):
+            if taken[i] == 0.0 and (best < 0 or attraction[i] > attraction[best]):
                 best = i
-        taken[best] = True
+        taken[best] = 1.0
         gained += attraction[items[k]] / math.log2(k + 2.0)
         ideal += attraction[best] / math.log2(k + 2.0)
     return gained / ideal if ideal > 0.0 else 1.0

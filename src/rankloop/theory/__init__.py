@@ -21,6 +21,7 @@ from rankloop.theory.dueling import (
     merge_constant,
     merge_dts_bound,
     merge_dts_expected_bound,
+    merge_duels,
     smallest_gap,
 )
 from rankloop.theory.reranking import (
@@ -55,6 +56,7 @@ __all__ = [
     "merge_constant",
     "merge_dts_bound",
     "merge_dts_expected_bound",
+    "merge_duels",
     "safety_probability",
     "smallest_difference",
     "smallest_gap",

@@ -14,7 +14,7 @@ from rankloop.checks import check_between, check_number, check_positive, check_w
 from rankloop.theory.advice import Advice, Plan
 from rankloop.theory.diversity import hybrid_bound, hybrid_gamma
 from rankloop.theory.drift import best_discount, best_window
-from rankloop.theory.dueling import merge_constant, merge_dts_bound
+from rankloop.theory.dueling import merge_constant, merge_dts_bound, merge_duels
 from rankloop.theory.reranking import safety_probability
 
 TUNED_ALPHA, TUNED_BATCH, TUNED_C = 0.8**6, 16, 4_000_000
@@ -53,7 +53,7 @@ def advise_rankers(traffic: float, *, n_rankers: int, gap: float, epsilon: float
     c = merge_constant(PROVEN_ALPHA, n_rankers, epsilon)
 
     def eliminations(alpha: float, constant: float) -> float:
-        return _settle(lambda t: (n_rankers - 1) * alpha * math.log(t + constant) / gap**2)
+        return _settle(lambda t: (n_rankers - 1) * merge_duels(t, gap=gap, alpha=alpha, c=constant))
 
     def allowed(t: float) -> float:
         bound = merge_dts_bound(

@@ -23,6 +23,17 @@ def merge_constant(alpha: float, n_arms: int, epsilon: float) -> float:
     return float(_merge_base(alpha, n_arms, epsilon) ** (1 / (2 * alpha - 1)))
 
 
+def merge_duels(steps: float, *, gap: float, alpha: float, c: float) -> float:
+    """After how many duels MergeDTS or MergeRUCB eliminate a ranker that loses 1/2 + gap of them to another, about.
+
+    alpha ln(T + C) / gap^2: then the width of the confidence bound has fallen to the gap.
+
+    >>> round(merge_duels(10_000, gap=0.1, alpha=0.8**6, c=4_000_000), 1)
+    398.6
+    """
+    return alpha * math.log(steps + c) / gap**2
+
+
 def merge_comparisons_bound(
     steps: npt.ArrayLike, *, n_arms: int, gap: float, alpha: float = 1.01, epsilon: npt.ArrayLike
 ) -> Floats:

@@ -46,7 +46,15 @@ def test_likelihoods_do_not_drift() -> None:
     n_arms = 6
     policy = rl.RMED1(n_arms, f=1000.0, seed=1)
     problem = rl.PreferenceMatrix.cycle2().preferences[:n_arms, :n_arms]
-    run_duels(policy.state, rl.PreferenceMatrix(problem).state, stream(2), 300_000, np.zeros(2))
+    run_duels(
+        policy.state,
+        rl.PreferenceMatrix(problem).state,
+        stream(2),
+        300_000,
+        np.zeros(2, np.int64),
+        np.zeros(2),
+        np.zeros(2),
+    )
     slow = rmed1.RMED1(n_arms, 1000.0, seed=1)
     slow.w = policy.state.wins.tolist()
     for i in range(n_arms):

@@ -64,7 +64,15 @@ def test_chooses_with_the_probabilities_of_plain_draws(state: str) -> None:
 
 def test_normalisers_stay_right() -> None:
     policy = rl.SelfSparring(20, seed=1)
-    run_duels(policy.state, rl.PreferenceMatrix.cycle().state, stream(2), 10**6, np.zeros(2))
+    run_duels(
+        policy.state,
+        rl.PreferenceMatrix.cycle().state,
+        stream(2),
+        10**6,
+        np.zeros(2, np.int64),
+        np.zeros(2),
+        np.zeros(2),
+    )
     wins, losses, normaliser = (array[0] for array in policy.state.rates[:3])
     exact = [
         math.lgamma(s + f + 2) - math.lgamma(s + 1) - math.lgamma(f + 1) for s, f in zip(wins, losses, strict=True)
@@ -125,5 +133,5 @@ def test_never_stays_with_a_wrong_arm() -> None:
     for seed in range(20):
         policy = rl.SelfSparring(3, seed=seed)
         tell(policy, [450, 45, 10], [50, 55, 90])
-        run_duels(policy.state, problem.state, stream(seed), 50_000, np.zeros(2))
+        run_duels(policy.state, problem.state, stream(seed), 50_000, np.zeros(2, np.int64), np.zeros(2), np.zeros(2))
         assert policy.best == 1

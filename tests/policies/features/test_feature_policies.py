@@ -277,7 +277,19 @@ def test_ten_million_updates_leave_the_inverse_an_inverse() -> None:
     from rankloop.simulation.loop import run_lists
 
     items, clicks = np.zeros(10, np.int64), np.zeros(10, np.uint8)
-    run_lists(policy.state, users.state, stream(1), 10**6, 10, np.inf, items, np.zeros(0), clicks, np.zeros(4))
+    run_lists(
+        policy.state,
+        users.state,
+        stream(1),
+        10**6,
+        10,
+        np.inf,
+        items,
+        np.zeros(0),
+        clicks,
+        np.zeros(4),
+        np.zeros(users.n_items),
+    )
     model = policy.state.model
     assert model.precision.trace() > 5e6
     product = model.precision @ model.covariance

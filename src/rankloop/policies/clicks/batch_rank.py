@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.checks import check_whole
-from rankloop.kernels import below, choose, compiled, inlined, learn, step
+from rankloop.kernels import choose, compiled, draw_index, inlined, learn, step
 from rankloop.kernels.arrays import Clicks, Ints, Items, Notes, Stream
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 
@@ -59,7 +59,7 @@ def _choose(state: BatchRankState, items: Items, notes: Notes) -> None:
 def _draw(rng: Stream, values: Ints, k: int, end: int) -> None:
     """Exchange the k-th value with a random one of those from it to the end."""
     if end - k > 1:
-        j = k + below(rng, end - k)
+        j = k + draw_index(rng, end - k)
         values[k], values[j] = values[j], values[k]
 
 

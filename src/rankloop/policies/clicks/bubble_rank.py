@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.checks import check_between, check_whole
-from rankloop.kernels import below, choose, entry, inlined, learn, next_word, step
+from rankloop.kernels import choose, draw_index, entry, inlined, learn, next_word, step
 from rankloop.kernels.arrays import Clicks, Flags, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import learn_once
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
@@ -80,7 +80,7 @@ def _offer_hidden(state: BubbleRankState, items: Items, notes: Notes) -> None:
         open_ += int(not better[base[last], base[q]])
     if open_ == 0:
         return
-    skip = below(state.rng, open_)
+    skip = draw_index(state.rng, open_)
     for q in range(last + 1, len(base)):
         if not better[base[last], base[q]]:
             if skip == 0:
@@ -337,6 +337,19 @@ class BubbleRank(ClickPolicy):
         state.counts[N_EXCHANGES] = 0
         state.counts[REPEATED] = 0
 
+    @property
+    def n_decisions(self) -> int:
+        """How many exchanges there were."""
+        return int(self.state.counts[N_EXCHANGES])
+
+    def exchanges(self, first: int = 0) -> list[tuple[int, int, int]]:
+        """The exchanges from one of them on, as far as they are remembered.
+
+        Each is the number of lists that had been learned from, the item that was raised, and the one that was lowered.
+        """
+        rows, total = self.state.exchanges, self.n_decisions
+        return [tuple(rows[n % len(rows)].tolist()) for n in range(max(first, total - len(rows)), total)]
+
     def receipt(self) -> SafetyReceipt:
         """What was decided so far, on what evidence, and what is guaranteed."""
         state = self.state
@@ -354,9 +367,6 @@ class BubbleRank(ClickPolicy):
             for j in self.base[k + 1 :]
             if state.duels[i, j]
         ]
-        total = int(state.counts[N_EXCHANGES])
-        kept = min(total, len(state.exchanges))
-        rows = [state.exchanges[n % len(state.exchanges)].tolist() for n in range(total - kept, total)]
         return SafetyReceipt(
             initial=self.initial,
             base=self.base,
@@ -365,7 +375,7 @@ class BubbleRank(ClickPolicy):
             horizon=int(state.counts[HORIZON]),
             delta=math.exp(-level),
             pairs=pairs,
-            exchanges=[Exchange(after=after, raised=up, lowered=down) for after, up, down in rows],
+            exchanges=[Exchange(after=after, raised=up, lowered=down) for after, up, down in self.exchanges()],
             first_horizon=FIRST_HORIZON if state.doubling else None,
             repeated_draws=int(state.counts[REPEATED]),
             n_items_ever=int(state.counts[EVER]),

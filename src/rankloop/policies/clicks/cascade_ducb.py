@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.checks import check_between, check_flag, check_positive
-from rankloop.kernels import choose, compiled, inlined, learn, step
+from rankloop.kernels import choose, inlined, learn, rare, step
 from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.clicks.cascading import (
     _CascadingPolicy,
@@ -85,7 +85,7 @@ def _advance_time(t: int, discount: Floats, doubling: bool) -> None:
         discount[LOG_TIME] = math.log(time)
 
 
-@compiled
+@rare
 def _renormalise(clicked: Floats, seen: Floats, mean: Floats, width: Floats, discount: Floats) -> None:
     """Count in units of the present weight again. What is too old to be told from nothing counts as never seen."""
     unit = discount[WEIGHT]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.checks import check_flag, check_positive, check_whole
-from rankloop.kernels import choose, compiled, inlined, learn, step
+from rankloop.kernels import choose, inlined, learn, rare, step
 from rankloop.kernels.arrays import Clicks, Floats, Ints, Ints32, Items, Notes, Stream
 from rankloop.policies.clicks.cascading import (
     _CascadingPolicy,
@@ -110,7 +110,7 @@ def _count_row(
                 break
 
 
-@compiled
+@rare
 def _double(
     clicked: Floats, seen: Floats, width: Floats, ring: Ints32, counts: Ints, t: float, last_click: bool
 ) -> None:

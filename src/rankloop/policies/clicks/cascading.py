@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from rankloop.kernels import below, compiled, inlined
+from rankloop.kernels import compiled, draw_index, inlined
 from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Stream
 from rankloop.policies.base import learn_once
 from rankloop.policies.clicks.base import ClickPolicy
@@ -86,7 +86,7 @@ def break_ties(rng: Stream, order: Ints, index: Floats, n: int) -> None:
                 j -= 1
             order[j] = item
         for i in range(start, min(end - 1, n)):
-            j = i + below(rng, end - i)
+            j = i + draw_index(rng, end - i)
             order[i], order[j] = order[j], order[i]
         start = end
 

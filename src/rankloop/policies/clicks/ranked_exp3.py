@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.checks import check_between, check_whole
-from rankloop.kernels import below, choose, compiled, inlined, learn, step, uniform
+from rankloop.kernels import choose, draw_index, inlined, learn, rare, step, uniform
 from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import learn_once
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
@@ -64,7 +64,7 @@ def _choose(state: RankedEXP3State, items: Items, notes: Notes) -> None:
         if place[item] >= k:
             notes[k] = (1.0 - gamma) * weights[k, leaves + item] / total + gamma / n_items
         else:
-            item = pool[k + below(rng, n_items - k)]
+            item = pool[k + draw_index(rng, n_items - k)]
             notes[k] = 0.0
         items[k] = item
         other, vacated = pool[k], place[item]
@@ -89,7 +89,7 @@ def _learn(state: RankedEXP3State, items: Items, notes: Notes, clicks: Clicks) -
                 _scale_down(weights, k, len(state.pool))
 
 
-@compiled
+@rare
 def _scale_down(weights: Floats, k: int, n_items: int) -> None:
     leaves = weights.shape[1] // 2
     total = weights[k, 1]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.checks import check_between, check_whole
-from rankloop.kernels import allocating, below, choose, compiled, entry, inlined, learn, step
+from rankloop.kernels import allocating, choose, compiled, draw_index, entry, inlined, learn, step
 from rankloop.kernels.arrays import Clicks, Flags, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 
@@ -39,7 +39,7 @@ def _choose(state: TopRankState, items: Items, notes: Notes) -> None:
     for k in range(len(items)):
         open_ = end[k] - k
         if open_ > 1:
-            j = k + below(state.rng, open_)
+            j = k + draw_index(state.rng, open_)
             order[k], order[j] = order[j], order[k]
         items[k] = order[k]
     for k in range(len(notes)):

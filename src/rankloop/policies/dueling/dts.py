@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from rankloop.kernels import (
     Lanes,
-    below,
     choose,
     compiled,
     draw_below_given_half,
+    draw_index,
     draw_lower_half,
     fill_words,
     inlined,
@@ -169,7 +169,7 @@ def _second(state: DTSState, c: int) -> int:
     lowest = 0.5
     if unseen > 0:  # all their draws are uniform: one number is the lowest of them, and any of them may have drawn it
         draw = -math.expm1(math.log(1.0 - uniform(rng)) / unseen)
-        skip = below(rng, unseen)
+        skip = draw_index(rng, unseen)
         if draw < lowest:
             lowest = draw
             d = -1

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import below, choose, learn, pick_largest, settled, step
+from rankloop.kernels import choose, draw_index, learn, pick_largest, settled, step
 from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream
 from rankloop.policies.dueling.merging import N_ALIVE, Batches, _MergePolicy, bonus, next_batch, note_rivalry
 
@@ -28,7 +28,7 @@ def _choose(state: MergeRUCBState, items: Items, notes: Notes) -> None:
     if size == 1:
         items[0] = items[1] = batches.arm_of[batch[0]]
         return
-    first = below(state.rng, size)
+    first = draw_index(state.rng, size)
     c = batch[first]
     level = bonus(batches)
     for x in range(size):

@@ -15,8 +15,8 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from rankloop.checks import check_positive, check_whole
-from rankloop.kernels import allocating, inlined
-from rankloop.kernels.arrays import Ints, Stream
+from rankloop.kernels import inlined, rare
+from rankloop.kernels.arrays import Floats, Ints, Stream
 from rankloop.policies.base import new_stream, shuffled
 from rankloop.policies.checks import check_kept
 from rankloop.policies.dueling.base import DuelingPolicy, check_n_arms
@@ -138,16 +138,35 @@ class _MergePolicy(DuelingPolicy):
             stage += 1
         new.counts[[N_BATCHES, N_ALIVE, STAGE]] = len(groups), len(order), stage
 
+    @property
+    def n_decisions(self) -> int:
+        """How many arms have been eliminated."""
+        return self.n_arms - int(self._batches.counts[N_ALIVE])
+
+    @property
+    def lost(self) -> list[int]:
+        """The arms that have been eliminated, in ascending order."""
+        return np.sort(self._batches.arm_of[self._batches.rival == GONE]).tolist()
+
+    def beaten_by(self, arm: int) -> int:
+        """The arm against which another looks worst: for one that was eliminated, the proof of it."""
+        self._check_arm("arm", arm)
+        return int(self._batches.arm_of[np.nanargmin(self._optimistic(int(self._batches.slot_of[arm])))])
+
+    def _optimistic(self, slot: int) -> Floats:
+        """Upper bounds of how often a slot wins against each other one; those that it has never met have none."""
+        wins = self.state.wins
+        won, lost = wins[slot].astype(np.float64), wins[:, slot].astype(np.float64)
+        duels = np.where(won + lost > 0, won + lost, np.nan)
+        return np.asarray(won / duels + np.sqrt(bonus(self._batches) / duels))
+
     def _has_lost_to_one_of(self, slot: int, rivals: Ints) -> bool:
         """Whether one of these rivals is proof that a slot was eliminated with good reason.
 
         The rival against whom it looks worst is: bounds widen with time, so that those of today need not say so any
         more. So is any against whom it loses by the bounds of today.
         """
-        wins = self.state.wins
-        won, lost = wins[slot].astype(np.float64), wins[:, slot].astype(np.float64)
-        duels = np.where(won + lost > 0, won + lost, np.nan)
-        optimistic = won / duels + np.sqrt(bonus(self._batches) / duels)
+        optimistic = self._optimistic(slot)
         return bool(np.nanmin(optimistic[rivals], initial=1.0) <= max(0.5, np.nanmin(optimistic, initial=1.0)))
 
     @property
@@ -254,7 +273,7 @@ def note_rivalry(batches: Batches, one: int, other: int) -> None:
         rival[other] = one if rival[other] == NOBODY or rival[other] == one else SEVERAL
 
 
-@allocating
+@rare
 def join_next(batches: Batches, b: int) -> int:
     """Join a batch with the one after it (the last with the first); return the index of the union."""
     n_batches = batches.counts[N_BATCHES]
@@ -267,7 +286,7 @@ def join_next(batches: Batches, b: int) -> int:
     return kept
 
 
-@allocating
+@rare
 def pair_batches(batches: Batches) -> None:
     """Join the smallest batch with the largest, the next smallest with the next largest, and so on.
 
@@ -289,7 +308,7 @@ def pair_batches(batches: Batches) -> None:
     rearrange(batches, union)
 
 
-@allocating
+@rare
 def pair(union: Ints, total: Ints, largest: float) -> None:
     """Pair the unions so far, total[u] being the arms of union u, and number what comes out anew."""
     old = total.copy()
@@ -315,7 +334,7 @@ def pair(union: Ints, total: Ints, largest: float) -> None:
         union[u] = number[union[u]]
 
 
-@allocating
+@rare
 def join_small(union: Ints, total: Ints, smallest: float, largest: float) -> None:
     """Join batches of fewer than `smallest` = 0.5 M arms, so that none is left where that is possible.
 
@@ -352,7 +371,7 @@ def join_small(union: Ints, total: Ints, smallest: float, largest: float) -> Non
             total[b] = 0
 
 
-@allocating
+@rare
 def ascending(values: Ints) -> Ints:
     """The indices of the values from the smallest up: an insertion sort, since NumPy's takes seconds to compile."""
     order = np.empty(len(values), np.int64)
@@ -365,7 +384,7 @@ def ascending(values: Ints) -> Ints:
     return order
 
 
-@allocating
+@rare
 def rearrange(batches: Batches, union: Ints) -> None:
     """Lay the batches out anew: batch i becomes part of batch union[i]."""
     n_batches = len(union)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.checks import check_between, check_whole
-from rankloop.kernels import below, choose, compiled, inlined, learn, step, uniform
+from rankloop.kernels import choose, draw_index, inlined, learn, rare, step, uniform
 from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import new_stream
 from rankloop.policies.dueling.base import Duel, DuelingPolicy, check_n_arms
@@ -31,7 +31,11 @@ def _choose(state: REX3State, items: Items, notes: Notes) -> None:
     n_arms = len(state.log_weight)
     gamma = _gamma(state)
     for side in range(2):
-        arm = below(state.rng, n_arms) if uniform(state.rng) < gamma else _draw_by_weight(state.rng, state.tree, n_arms)
+        arm = (
+            draw_index(state.rng, n_arms)
+            if uniform(state.rng) < gamma
+            else _draw_by_weight(state.rng, state.tree, n_arms)
+        )
         items[side] = arm
         notes[side] = _probability(state.tree, arm, n_arms, gamma)
 
@@ -94,7 +98,7 @@ def _reweigh(log_weight: Floats, tree: Floats, log_scale: float, arm: int, gain:
         tree[node] = tree[2 * node] + tree[2 * node + 1]
 
 
-@compiled
+@rare
 def _rescale(log_weight: Floats, tree: Floats, log_scale: Floats) -> None:
     """Scale the weights in the tree so that the largest is 1; those that vanish beside it are still known as logs."""
     largest = log_weight[0]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import below, choose, inlined, learn, pick_largest, step, uniform
+from rankloop.kernels import choose, draw_index, inlined, learn, pick_largest, step, uniform
 from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import new_stream
 from rankloop.policies.dueling.optimism import Defeats, _OptimisticPolicy, note_duel, time_of
@@ -49,7 +49,7 @@ def _first(rng: Stream, beaten_by: Ints, hypothesis: Ints) -> int:
         candidates += int(beaten_by[i] == 0)
     if candidates == 0:
         hypothesis[0] = NOBODY
-        return below(rng, n_arms)
+        return draw_index(rng, n_arms)
     if hypothesis[0] != NOBODY and beaten_by[hypothesis[0]] > 0:
         hypothesis[0] = NOBODY
     skip = 0
@@ -58,9 +58,9 @@ def _first(rng: Stream, beaten_by: Ints, hypothesis: Ints) -> int:
         if uniform(rng) < 0.5:
             return hypothesis[0]
         passed_over = hypothesis[0]
-        skip = below(rng, candidates - 1)
+        skip = draw_index(rng, candidates - 1)
     elif candidates > 1:
-        skip = below(rng, candidates)
+        skip = draw_index(rng, candidates)
     c = -1
     while skip >= 0:
         c += 1

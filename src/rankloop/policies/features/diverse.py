@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import below, inlined
+from rankloop.kernels import draw_index, inlined
 from rankloop.kernels.arrays import Floats, Items, Stream
 from rankloop.policies.features.catalogue import Catalogue
 from rankloop.policies.features.greedy import Desk, any_left, pick, reach
@@ -72,7 +72,7 @@ def fill_diversely(
                     chosen = a
                     ties += 1
         if ties > 1:
-            chosen = pick(below(rng, ties), best, upper)
+            chosen = pick(draw_index(rng, ties), best, upper)
         items[k] = chosen if chosen >= 0 else any_left(upper)
         upper[items[k]] = -np.inf
         _include(relevance, items[k], inverse, along, variance)

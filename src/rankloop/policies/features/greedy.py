@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import below, compiled, inlined
+from rankloop.kernels import compiled, draw_index, inlined, rare
 from rankloop.kernels.arrays import Floats, Ints, Items, Stream
 from rankloop.policies.features.catalogue import Catalogue
 
@@ -103,29 +103,32 @@ def fill_greedily(
     desk.stamp[len(upper)] += 1
     _bound_all(catalogue, widths, desk, bonus)
     for k in range(len(items)):
-        n = 0
-        for i in range(min(len(desk.last), BATCH)):
-            batch[n] = desk.last[i]
-            n += int(upper[batch[n]] > -np.inf)
-        _score(n, catalogue, covariance, widths, desk, bonus, k == 0)
         best = -np.inf
-        for b in range(n):
-            best = max(best, scores[b])
-        threshold = reach(best)
+        threshold = LARGEST
         chosen = -1
         ties = 0
         n = 0
-        for begin in range(0, len(upper), BATCH):
-            end = min(begin + BATCH, len(upper))
-            any_reach = 0  # mostly none does, and that is quickly seen
-            for a in range(begin, end):
-                any_reach |= int(upper[a] >= threshold)
-            if any_reach:
+        for begin in range(-BATCH, len(upper), BATCH):
+            if begin < 0:  # before all others, those of the list made before: their scores set the threshold
+                for i in range(min(len(desk.last), BATCH)):
+                    batch[n] = desk.last[i]
+                    n += int(upper[batch[n]] > -np.inf)
+            else:
+                end = min(begin + BATCH, len(upper))
+                any_reach = 0  # mostly none does, and that is quickly seen
                 for a in range(begin, end):
-                    batch[n] = a
-                    n += int(upper[a] >= threshold)
-            if n >= BATCH or end == len(upper):
-                _score(n, catalogue, covariance, widths, desk, bonus, k == 0)
+                    any_reach |= int(upper[a] >= threshold)
+                if any_reach:
+                    for a in range(begin, end):
+                        batch[n] = a
+                        n += int(upper[a] >= threshold)
+                if n < BATCH and end < len(upper):
+                    continue
+            _score(n, catalogue, covariance, widths, desk, bonus, k == 0)
+            if begin < 0:
+                for b in range(n):
+                    best = max(best, scores[b])
+            else:
                 for b in range(n):
                     upper[batch[b]] = scores[b]
                     if scores[b] > best:
@@ -133,10 +136,10 @@ def fill_greedily(
                     elif scores[b] == best:
                         chosen = batch[b]
                         ties += 1
-                threshold = reach(best)
-                n = 0
+            threshold = reach(best)
+            n = 0
         if ties > 1:
-            chosen = pick(below(rng, ties), best, upper)
+            chosen = pick(draw_index(rng, ties), best, upper)
         items[k] = chosen if chosen >= 0 else any_left(upper)
         chosen = items[k]
         upper[chosen] = -np.inf
@@ -160,7 +163,7 @@ def reach(best: float) -> float:
     return best - ROUNDING * (1.0 + abs(best)) if best > -np.inf else -LARGEST
 
 
-@compiled
+@rare
 def any_left(upper: Floats) -> int:
     """An item that may be shown, where no score is a number to compare."""
     a = 0

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop.checks import check_between, check_whole
-from rankloop.kernels import allocating, below, choose, compiled, entry, learn, step
+from rankloop.kernels import allocating, choose, compiled, draw_index, entry, learn, step
 from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import shuffled
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
@@ -53,7 +53,7 @@ def _choose(state: RecurRankState, items: Items, notes: Notes) -> None:
     for k in range(n):
         if part[k, STAMP] > 0:
             # The observations that are missing are made in random order.
-            skipped = below(state.rng, part[k, MISSING])
+            skipped = draw_index(state.rng, part[k, MISSING])
             x = k
             while skipped >= tally[tried[x], QUOTA] - tally[tried[x], SEEN]:
                 skipped -= tally[tried[x], QUOTA] - tally[tried[x], SEEN]

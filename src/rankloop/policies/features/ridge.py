@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.kernels import compiled, inlined, normal
+from rankloop.kernels import compiled, inlined, normal, rare
 from rankloop.kernels.arrays import Floats, Ints, Stream
 
 SINCE_REFACTORED, FACTORED, N_COUNTERS = range(3)
@@ -92,7 +92,7 @@ def estimate(model: Ridge) -> None:
             weights[i] += evidence[j] * covariance[j, i]
 
 
-@compiled
+@rare
 def refactor(precision: Floats, factor: Floats, covariance: Floats, counters: Ints) -> None:
     """Compute the inverse of the precision from scratch."""
     decompose(precision, factor)
