@@ -47,6 +47,8 @@ def open_live(make: MakeStore, clock: Clock | None = None, **more: Any) -> rl.Li
 def crash(live: rl.Live) -> None:
     """End a Live as a crash does: what has not been written is lost, and nobody says goodbye."""
     live._closed = True
+    if live._reader is not None:
+        live._reader.close()
     live._store.close()
 
 
@@ -102,10 +104,13 @@ class Told:
     def check(self) -> None:
         """What must hold in any journal: one closing at most, with all clicks, and the right fate."""
         assert set(self.clicks.values()) <= {1}, "a click is there twice"
+        clicked: dict[int, set[int]] = {}
+        for number, position in self.clicks:
+            clicked.setdefault(number, set()).add(position)
         for number, closings in self.closings.items():
             assert len(closings) == 1, "an impression was closed twice"
             closing, choice = closings[0], self.choices[number]
-            assert set(closing.clicks) == {position for seq, position in self.clicks if seq == number}
+            assert set(closing.clicks) == clicked.get(number, set())
             last = self.closed_at[number]
             reverted = any(number < seq < last for seq in self.reverts.get(self.learner[number], ()))
             if closing.fate == Fate.LEARNED:

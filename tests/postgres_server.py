@@ -88,6 +88,16 @@ class Server:
                 self._process.wait()
             self._process = None
 
+    def limit_files(self, size: int | None) -> None:
+        """Let no file grow beyond a size, which the server takes for a full disk; None for no limit."""
+        assert self._process is not None
+        first = self._process.pid
+        children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+        identity = {name: value for name, value in self._command("").items() if name not in ("args", "cwd")}
+        for pid in (first, *children):  # what it starts from now on has the same limit
+            limit = "unlimited" if size is None else size
+            subprocess.run(["prlimit", f"--pid={pid}", f"--fsize={limit}:"], capture_output=True, **identity)
+
     def url(self, database: str = "postgres") -> str:
         """The address of a database."""
         return f"postgresql://tester@/{database}?host={self.folder}"

@@ -696,3 +696,21 @@ def test_looking_only(new_store: MakeStore, clock: Clock, tmp_path: Path) -> Non
             assert look.verify().ok
             with pytest.raises(StoreError, match="to look only"):
                 look.click(shown.id, "sku-2")
+
+
+@pytest.mark.parametrize(
+    ("n_items", "pinned", "positions", "page"),
+    [
+        (3, {0: "x"}, 3, ["x", "a", "b"]),
+        (3, {1: "x", 3: "y"}, 9, ["a", "x", "b", "y", "c"]),
+        (3, {5: "x"}, 3, ["a", "b", "c"]),
+        (2, {1: "x", 7: "y"}, 9, ["a", "x", "b", "y"]),
+        (2, {3: "x", 4: "y"}, 4, ["a", "b", "x", "y"]),
+    ],
+)
+def test_a_pinned_item_that_the_list_is_too_short_for_comes_last(
+    live: rl.Live, n_items: int, pinned: dict[int, str], positions: int, page: list[str]
+) -> None:
+    live.create("short", kind="rerank", positions=positions, mode="off")
+    shown = live.rank("short", "key", list("abc"[:n_items]), pinned=pinned)
+    assert (shown.items, shown.arm) == (page, "off")

@@ -19,13 +19,13 @@ from live_world import check_whole
 from postgres_server import Server
 
 import rankloop as rl
-from rankloop.live import leases
+from rankloop.live import postgres_tables as sql
 from rankloop.live.conformance import KEYS, LONG_KEYS, chosen
 from rankloop.live.entries import Entry
 from rankloop.live.opening import open_store
 from rankloop.live.postgres import PostgresStore
+from rankloop.live.postgres_tables import VERSION
 from rankloop.live.stores import (
-    SCHEMA_VERSION,
     Batch,
     Header,
     KnownLearner,
@@ -103,7 +103,7 @@ def test_no_database(postgres: Server) -> None:
 
 def test_without_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    for name in ("leases", "postgres", "postgres_connection"):
+    for name in ("leases", "postgres", "postgres_database", "postgres_connection"):
         monkeypatch.delitem(sys.modules, f"rankloop.live.{name}")
     with pytest.raises(StoreError, match=r"pip install 'rankloop\[postgres\]'"):
         open_store("postgresql://db/live")
@@ -115,7 +115,7 @@ def test_without_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_newer_version_is_refused(postgres: Server, database: str, store: PostgresStore) -> None:
     store.close()
     postgres.sql("UPDATE rankloop.meta SET version = version + 1", url=database)
-    told = rf"written by a newer rankloop \(format {SCHEMA_VERSION + 1}, .* up to {SCHEMA_VERSION}\): upgrade rankloop"
+    told = rf"written by a newer rankloop \(format {VERSION + 1}, .* up to {VERSION}\): upgrade rankloop"
     for read_only in (False, True):
         with pytest.raises(StoreError, match=told):
             PostgresStore(database, read_only=read_only).open()
@@ -243,21 +243,21 @@ def test_tables_of_version_1(postgres: Server, database: str) -> None:
     assert store.totals() == {1: b"\xcc"}
     store.write(Batch([chosen(1_000_005)]))
     store.close()
-    assert postgres.sql("SELECT version FROM rankloop.meta", url=database) == [(SCHEMA_VERSION,)]
+    assert postgres.sql("SELECT version FROM rankloop.meta", url=database) == [(VERSION,)]
 
 
 def test_migrations(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """A later version turns old tables into its own, all or nothing."""
     store.write(Batch([chosen(1)]))
     store.close()
-    monkeypatch.setattr(leases, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
+    monkeypatch.setattr(sql, "VERSION", VERSION + 1)
     steps = "ALTER TABLE rankloop.totals ADD note text;"
-    monkeypatch.setitem(leases.sql.MIGRATIONS, SCHEMA_VERSION, f"{steps} SELECT * FROM nowhere")
+    monkeypatch.setitem(sql.MIGRATIONS, VERSION, f"{steps} SELECT * FROM nowhere")
     with pytest.raises(StoreError, match='relation "nowhere" does not exist'):
         store.open()
-    monkeypatch.setitem(leases.sql.MIGRATIONS, SCHEMA_VERSION, steps)
+    monkeypatch.setitem(sql.MIGRATIONS, VERSION, steps)
     assert store.open().last == 1
-    assert store._query("SELECT version FROM rankloop.meta") == [(SCHEMA_VERSION + 1,)]
+    assert store._query("SELECT version FROM rankloop.meta") == [(VERSION + 1,)]
     assert store._query("SELECT note FROM rankloop.totals") == []
 
 
@@ -360,7 +360,7 @@ PROGRAM = """
 import os, signal, sys
 from rankloop.live.conformance import chosen
 from rankloop.live.postgres import PostgresStore
-from rankloop.live.stores import Batch, StoreError
+from rankloop.live.stores import Batch, KnownLearner, StoreError
 
 class Pausing(list):
     def __iter__(self):
@@ -376,10 +376,12 @@ store.write(Batch([chosen(1)]))
 print("ready", flush=True)
 for line in sys.stdin:
     kind, first = line.split()
-    n = 10_000 if kind == "pausing" else 1
+    n = 1 if kind == "plain" else 10_000
     batch = Batch([chosen(seq) for seq in range(int(first), int(first) + n)])
-    if kind == "pausing":
+    if kind != "plain":
         batch.entries = Pausing(batch.entries)
+    if kind == "transaction":
+        batch.learners = [KnownLearner(7, 1, "key")]
     try:
         store.write(batch)
         print("written", flush=True)
@@ -448,16 +450,17 @@ def test_a_paused_program_that_wakes_up_cannot_write(database: str) -> None:
         store.close()
 
 
-def test_a_program_paused_in_the_middle_of_a_write(database: str) -> None:
-    """It has the lease's row locked, and its successor must not wait for it to wake up."""
+@pytest.mark.parametrize(("kind", "refusal"), [("transaction", "StoreLost"), ("statement", "StoreError")])
+def test_a_program_paused_in_the_middle_of_a_write(database: str, kind: str, refusal: str) -> None:
+    """Whether or not it has the lease's row locked, its successor must not wait for it to wake up."""
     with another_program(database) as program:
-        program.tell("pausing", 2)
+        program.tell(kind, 2)
         assert program.hear() == "in the middle"
         store = PostgresStore(database)
         assert store.open().last == 1
         store.write(Batch([chosen(2, body=b"mine"), chosen(7_000, body=b"mine")]))
         program.process.send_signal(signal.SIGCONT)
-        assert program.hear().startswith("StoreLost")
+        assert program.hear().startswith(refusal)
         program.tell("plain", 3)
         assert "taken over by process" in program.hear()
         assert list(store.entries(1)) == [chosen(2, body=b"mine"), chosen(7_000, body=b"mine")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import shutil
 import subprocess
@@ -18,8 +19,9 @@ from live_world import Clock, MakeStore, check_whole, crash, in_journal, open_li
 import rankloop as rl
 from rankloop.live import upkeep
 from rankloop.live.entries import Kind
+from rankloop.live.replaying import Replay
 from rankloop.live.sqlite import SQLiteStore
-from rankloop.live.stores import StoreLost
+from rankloop.live.stores import Store, StoreLost
 
 ITEMS = ["a", "b", "c"]
 PATIENCE = 60
@@ -268,6 +270,67 @@ def test_entries_are_not_removed_while_they_are_read(new_store: MakeStore, clock
         live.attend()
         assert live._impressions.trimmed == 0
     assert live.trim() > 0
+    assert live.verify().ok
+    live.close()
+
+
+def test_entries_are_removed_in_parts_and_events_get_in_between(
+    new_store: MakeStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Retention of a busy hour takes minutes: nobody may wait for all of it."""
+    monkeypatch.setattr("rankloop.live.upkeep.TRIMMED_AT_ONCE", 7)
+    live = new_live(new_store, clock, keep="10 min")
+    for i in range(20):
+        shown = live.rank("search", f"key {i % 3}", ITEMS)
+        live.click(shown.id, "a")
+        live.finish(shown.id)
+    clock.now += 3_600
+    live.rank("search", "key 0", ITEMS)
+    live._upkeep.checkpoint()
+    clock.now += 30
+    parts, fates = [], []
+
+    class Replaying(Replay):
+        """Reads old entries while another thread sends an event."""
+
+        def __init__(self, store: Store, after: int, upto: int, **more: Any) -> None:
+            parts.append((after, upto))
+            shown = live.rank("search", "key 0", ITEMS)
+            sending = threading.Thread(target=lambda: fates.append(live.click(shown.id, "b")))
+            sending.start()
+            sending.join(20)
+            assert not sending.is_alive(), "an event waits until old entries have been removed"
+            super().__init__(store, after, upto, **more)
+
+    monkeypatch.setattr("rankloop.live.upkeep.Replay", Replaying)
+    assert live.trim() == live._impressions.trimmed == parts[-1][1]
+    assert len(parts) > 5
+    assert all(before[1] == after[0] for before, after in itertools.pairwise(parts))
+    assert fates == ["accepted"] * len(parts)
+    found = live.verify()
+    assert found.ok, found.differences
+    assert found.choices == 1 + len(parts)
+    assert live.status("search")["clicks"] == 20 + len(parts)
+    live.close()
+
+
+def test_what_is_too_old_goes_little_by_little(
+    new_store: MakeStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The background thread does other things in between, and does not wait an hour for the next part."""
+    monkeypatch.setattr("rankloop.live.upkeep.TRIMMED_AT_ONCE", 7)
+    live = new_live(new_store, clock, keep="10 min")
+    for i in range(20):
+        live.finish(live.rank("search", f"key {i % 3}", ITEMS).id)
+    live._upkeep.checkpoint()
+    clock.now += 3_600
+    trimmed = [0]
+    live._upkeep._looked_at = -(10**15)
+    for _ in range(40):
+        live.attend()
+        trimmed.append(live._impressions.trimmed)
+    assert 0 < trimmed[1] < trimmed[2] < trimmed[3] < trimmed[-1]
+    assert trimmed[-2] == trimmed[-1] == live.trim()
     assert live.verify().ok
     live.close()
 

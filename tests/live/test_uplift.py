@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from rankloop.live import uplift
-from rankloop.live.uplift import BUCKETS, LEAST_BUCKETS, LEAST_CLICKS, Comparison, half_width
+from rankloop.live.uplift import BUCKETS, LEAST_BUCKETS, LEAST_CLICKS, HoldoutCounts, half_width
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -92,9 +92,9 @@ def test_a_real_difference_is_found() -> None:
     assert (difference < -half).mean() == 0
 
 
-def filled(seed: int, users: int, holdout: float) -> Comparison:
+def filled(seed: int, users: int, holdout: float) -> HoldoutCounts:
     draw = np.random.default_rng(seed)
-    comparison = Comparison(holdout)
+    comparison = HoldoutCounts(holdout)
     for bucket in draw.integers(0, BUCKETS, users):
         for _ in range(1 + int(draw.poisson(1.0))):
             comparison.count(int(bucket), bool(draw.random() < 0.2))
@@ -102,7 +102,7 @@ def filled(seed: int, users: int, holdout: float) -> Comparison:
 
 
 def test_the_interval_is_that_of_the_simulation() -> None:
-    """What the simulations above compute for all loops at once is what `Comparison` tells of one."""
+    """What the simulations above compute for all loops at once is what `HoldoutCounts` tells of one."""
     comparison = filled(1, 2_000, 0.25)
     arms = []
     for part in (slice(comparison.boundary, None), slice(0, comparison.boundary)):
@@ -121,7 +121,7 @@ def test_the_interval_is_that_of_the_simulation() -> None:
 
 
 def test_an_interval_appears_only_after_enough_users_and_clicks() -> None:
-    comparison = Comparison(0.5)
+    comparison = HoldoutCounts(0.5)
     half = BUCKETS // 2
     assert str(comparison.uplift()) == "no comparison yet"
     for user in range(LEAST_BUCKETS):
@@ -138,7 +138,7 @@ def test_an_interval_appears_only_after_enough_users_and_clicks() -> None:
 
 def test_no_interval_without_clicks_in_the_holdout() -> None:
     """The standard error of a rate that is 0 so far is not 0."""
-    comparison = Comparison(0.5)
+    comparison = HoldoutCounts(0.5)
     for user in range(1_000):
         comparison.count(user, user < LEAST_CLICKS - 1)
         comparison.count(BUCKETS // 2 + user, user % 10 == 0)
@@ -148,7 +148,7 @@ def test_no_interval_without_clicks_in_the_holdout() -> None:
 
 
 def test_packed_counts_come_back() -> None:
-    comparison, other = filled(2, 500, 0.25), Comparison(0.25)
+    comparison, other = filled(2, 500, 0.25), HoldoutCounts(0.25)
     other.unpack(comparison.pack())
     assert other.uplift() == comparison.uplift()
     assert (other.shown == comparison.shown).all()

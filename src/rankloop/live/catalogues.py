@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.live.settings import Settings, check_name, one_of
+from rankloop.live.names import check_name
+from rankloop.live.settings import Settings, one_of
 from rankloop.wording import shorten
 
 Rows = list[list[float]]

@@ -21,8 +21,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from rankloop.live.entries import Entry, Kind
-from rankloop.live.stores import Batch, Header, KnownLearner, Snapshot, Store, StoreError
+from rankloop.live.entries import WITH_NEWS, Entry, Kind
+from rankloop.live.stores import Batch, Header, KnownLearner, Snapshot, Store, StoreError, Tally
 
 KEYS = (
     "laptop", "Laptop", "laptop ", " laptop", "e\u0301", "é", "ß", "SS",
@@ -397,6 +397,46 @@ class StoreConformance:
         with self.opened() as (_, header):
             _same((header.last, header.trimmed), (4, 3), "last entry and trimmed")
 
+    # -- looking -------------------------------------------------------------------------------------------------
+
+    def test_entries_are_counted(self) -> None:
+        """A tally of the last entries says what reading them one by one says."""
+        entries = _of_all_kinds()
+        with self.opened() as (store, _):
+            _same(store.tally(0, 10**9, 100), [], "tally of a fresh store")
+            store.write(Batch(entries, [KnownLearner(1, 1, "laptop"), KnownLearner(2, 5, "phone")]))
+            for after, upto, limit in ((0, 10**9, 1000), (0, 10**9, 7), (20, 60, 1000), (20, 60, 5), (90, 10**9, 1)):
+                some = [entry for entry in entries if after < entry.seq <= upto][-limit:]
+                _same(sorted(store.tally(after, upto, limit)), _tally(some), f"tally of {(after, upto, limit)}")
+                rare = [entry for entry in entries if after < entry.seq <= upto and _is_notable(entry)][-limit:]
+                _same(store.notable(after, upto, limit), rare, f"notable entries of {(after, upto, limit)}")
+
+    def test_keys_are_found_by_a_part(self) -> None:
+        """Whatever the part consists of, it stands for itself."""
+        learners = [KnownLearner(number, 1, f"a {key} b") for number, key in enumerate(KEYS, 1)]
+        with self.opened() as (store, _):
+            store.write(Batch([chosen(1)], [*learners, KnownLearner(1000, 2, "laptop")]))
+            for key in KEYS:
+                expected = [known for known in learners if key in known.key]
+                _same(store.learners_with(key, 1, 1000), expected, f"keys with {key!r}")
+            _same(store.learners_with("a", 1, 3), learners[:3], "the first keys with a")
+            _same(store.learners_with("laptop", 3, 3), [], "keys of another loop")
+
+    def test_a_reader_beside_the_writer(self) -> None:
+        """It sees what has been written, also since it was opened, and cannot write."""
+        with self.opened() as (store, _):
+            store.write(_a_bit_of_everything())
+            reader = store.reader()
+            reader.open()
+            try:
+                _same(_everything(reader), _everything(store), "what a reader sees")
+                store.write(Batch([chosen(10)]))
+                _same(_everything(reader), _everything(store), "what a reader sees later")
+                _refused(partial(reader.write, Batch([chosen(11)])))
+            finally:
+                reader.close()
+            store.write(Batch([chosen(11)]))
+
     # -- access keys ---------------------------------------------------------------------------------------------
 
     def test_access_keys(self) -> None:
@@ -427,6 +467,38 @@ def _a_bit_of_everything() -> Batch:
         cursor=5,
         clean=False,
     )
+
+
+def _of_all_kinds() -> list[Entry]:
+    """Entries of every kind, of three learners in three minutes, with bodies that tell them apart."""
+    bodies = (b"", b"\0", b"\0\0", b"\0\x08", b"\0\x0c\0", b"\1\x08", b"\1\7", b"\xff\xff")
+    kinds = list(Kind)
+    return [
+        Entry(seq, 1_700_000_000_000 + 1_500 * seq, kinds[seq % len(kinds)], seq % 4, None, bodies[seq % len(bodies)])
+        for seq in range(1, 101)
+    ]
+
+
+def _tally(entries: list[Entry]) -> list[Tally]:
+    groups: dict[tuple[int, int], list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault((entry.learner, entry.at // 60_000), []).append(entry)
+    found = []
+    for (learner, minute), group in groups.items():
+        shown = sum(entry.kind in (Kind.CHOICE, Kind.RECOVERED) for entry in group)
+        clicks, learned = (
+            sum(entry.kind == kind and entry.body[:1] == b"\0" for entry in group) for kind in (Kind.EVENT, Kind.CLOSE)
+        )
+        ends = (group[0].seq, group[-1].seq, group[0].at, group[-1].at)
+        loop = {1: 1, 2: 5}.get(learner, 0)
+        found.append(Tally(learner, loop, minute, len(group), *ends, shown, clicks, learned))
+    return sorted(found)
+
+
+def _is_notable(entry: Entry) -> bool:
+    if entry.kind == Kind.CLOSE:
+        return entry.body[1:2] >= bytes([WITH_NEWS])
+    return entry.kind in (Kind.OPENED, Kind.LOOP, Kind.REVERT)
 
 
 def _everything(store: Store) -> tuple[Any, ...]:

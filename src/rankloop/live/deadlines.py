@@ -25,12 +25,14 @@ class Deadlines:
     ([(10, 1), (20, 3), (30, 2)], True)
     """
 
-    __slots__ = ("_at", "_chunks", "_last", "_others", "first")
+    __slots__ = ("_at", "_chunks", "_last", "_leasts", "_others", "first")
 
     def __init__(self) -> None:
         self.first = NEVER
         """The earliest deadline."""
         self._chunks: deque[array[int]] = deque([array("q")])
+        self._leasts: deque[int] = deque([NEVER])
+        """The smallest number that each chunk has had."""
         self._at = 0
         self._last = -NEVER
         self._others: list[tuple[int, int]] = []
@@ -46,8 +48,11 @@ class Deadlines:
             if len(chunk) >= CHUNK:
                 chunk = array("q")
                 self._chunks.append(chunk)
+                self._leasts.append(NEVER)
             chunk.append(deadline)
             chunk.append(number)
+            if number < self._leasts[-1]:
+                self._leasts[-1] = number
         if deadline < self.first:
             self.first = deadline
 
@@ -62,8 +67,10 @@ class Deadlines:
             if self._at == len(chunk):
                 self._at = 0
                 self._chunks.popleft()
+                self._leasts.popleft()
                 if not self._chunks:
                     self._chunks.append(array("q"))
+                    self._leasts.append(NEVER)
         self.first = min(
             self._chunks[0][self._at] if self._chunks[0] else NEVER, self._others[0][0] if self._others else NEVER
         )
@@ -71,9 +78,5 @@ class Deadlines:
 
     @property
     def least(self) -> int:
-        """The smallest number."""
-        least = min((number for _, number in self._others), default=NEVER)
-        for i, chunk in enumerate(self._chunks):
-            numbers = chunk[self._at + 1 :: 2] if i == 0 else chunk[1::2]
-            least = min(least, min(numbers, default=NEVER))
-        return least
+        """No number is smaller: the smallest of those that came with the ones here, of which some may have gone."""
+        return min(min(self._leasts), min((number for _, number in self._others), default=NEVER))

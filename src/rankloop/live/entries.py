@@ -102,6 +102,11 @@ _shorts = cache(lambda n: struct.Struct(f"<{n}H"))
 """How n whole numbers below 65,536 are packed."""
 _DEFERRED, _PINNED, _SMALL_NOTES, _NO_NOTES = 8, 16, 32, 64
 _ARM = 7
+_VERSION = struct.Struct("<q")
+_VERSION_AT = 3
+
+MOST_REMEMBERED, LONGEST_REMEMBERED = 2_000, 64
+"""Packed notes that are kept at hand."""
 
 
 def pack_choice(choice: Choice) -> bytes:
@@ -112,21 +117,8 @@ def pack_choice(choice: Choice) -> bytes:
     (True, 24)
     """
     arm, bucket, version, items, notes, deferred, pinned = choice
-    flags = arm
-    packed = b""
-    if not notes:
-        flags |= _NO_NOTES
-    else:
-        try:
-            packed = bytes(map(int, notes))
-            small = tuple(packed) == notes
-        except (ValueError, OverflowError):
-            small = False
-        if small:
-            flags |= _SMALL_NOTES
-        else:
-            packed = struct.pack(f"<{len(notes)}d", *notes)
-        packed = struct.pack("<H", len(notes)) + packed
+    flag, packed = _small_notes.get(notes) or _pack_notes(notes)
+    flags = arm | flag
     if deferred:
         flags |= _DEFERRED
     if pinned:
@@ -134,6 +126,24 @@ def pack_choice(choice: Choice) -> bytes:
         packed += json.dumps(pinned, ensure_ascii=False).encode()
     n = len(items)
     return _CHOICE.pack(flags, bucket, version, n) + _shorts(n).pack(*items) + packed
+
+
+_small_notes: dict[tuple[float, ...], tuple[int, bytes]] = {(): (_NO_NOTES, b"")}
+"""Notes that were packed in one byte each: most policies' notes are the same few, over and over."""
+
+
+def _pack_notes(notes: tuple[float, ...]) -> tuple[int, bytes]:
+    """How notes are packed, and the bytes."""
+    head = struct.pack("<H", len(notes))
+    try:
+        small = bytes(map(int, notes))
+    except (ValueError, OverflowError):
+        small = b""
+    if tuple(small) != notes:
+        return 0, head + struct.pack(f"<{len(notes)}d", *notes)
+    if len(_small_notes) < MOST_REMEMBERED and len(notes) <= LONGEST_REMEMBERED:
+        _small_notes[notes] = _SMALL_NOTES, head + small
+    return _SMALL_NOTES, head + small
 
 
 def unpack_choice(body: bytes) -> Choice:
@@ -156,6 +166,11 @@ def unpack_choice(body: bytes) -> Choice:
     if flags & _PINNED:
         pinned = tuple((position, name) for position, name in json.loads(body[at:]))
     return Choice(flags & _ARM, bucket, version, items, notes, bool(flags & _DEFERRED), pinned)
+
+
+def version_in(body: bytes) -> int:
+    """Number of the list that a packed choice counts its items in."""
+    return int(_VERSION.unpack_from(body, _VERSION_AT)[0])
 
 
 def unpack_items(body: bytes) -> tuple[int, int, tuple[int, ...]]:
@@ -188,6 +203,13 @@ def pack_event(event: Event) -> bytes:
     if type_ == "click" and not id_:
         return head
     return head + json.dumps([type_, id_], ensure_ascii=False).encode()
+
+
+@cache
+def plain_click(position: int) -> tuple[Event, bytes]:
+    """A click that says nothing but where it was, with its bytes."""
+    event = Event(CLICK, position, 0)
+    return event, pack_event(event)
 
 
 def unpack_event(body: bytes) -> Event:
@@ -245,22 +267,64 @@ class Closing(NamedTuple):
     winner: int = -1
 
 
+class News(NamedTuple):
+    """What a policy has decided, found when an impression was closed: for those who look, nothing depends on it.
+
+    Parameters
+    ----------
+    version
+        Number of the LIST entry that the pairs are counted in.
+    pairs
+        Items that took the place of others, or rankers that eliminated others: the better one first. A ranker with
+        itself is the winner: no other is left.
+    """
+
+    version: int
+    pairs: tuple[tuple[int, int], ...]
+
+
 _CLOSE = struct.Struct("<BBHhhH")
+_NEWS = struct.Struct("<qH")
+WITH_NEWS = 8
+"""Bit of the byte that says who had decided, in a closing that brought news."""
 
 
-def pack_closing(closing: Closing) -> bytes:
-    """A closing in a few bytes."""
+def pack_closing(closing: Closing, news: News | None = None) -> bytes:
+    """A closing in a few bytes, with the news that it brought, if any.
+
+    >>> closing = Closing(Fate.LEARNED, Arm.POLICY, 7, (0, 2), None)
+    >>> body = pack_closing(closing, News(12, ((1, 0),)))
+    >>> unpack_closing(body) == closing, unpack_news(body), unpack_news(pack_closing(closing))
+    (True, News(version=12, pairs=((1, 0),)), None)
+    """
     seen = -1 if closing.seen is None else closing.seen
     n = len(closing.clicks)
-    head = _CLOSE.pack(closing.fate, closing.arm, closing.bucket, seen, closing.winner, n)
-    return head + _shorts(n).pack(*closing.clicks)
+    arm = closing.arm if news is None else closing.arm | WITH_NEWS
+    body = _CLOSE.pack(closing.fate, arm, closing.bucket, seen, closing.winner, n) + _shorts(n).pack(*closing.clicks)
+    if news is None:
+        return body
+    n_pairs = len(news.pairs)
+    return (
+        body + _NEWS.pack(news.version, n_pairs) + _shorts(2 * n_pairs).pack(*(i for pair in news.pairs for i in pair))
+    )
 
 
 def unpack_closing(body: bytes) -> Closing:
     """The closing that `pack_closing` wrote."""
     fate, arm, bucket, seen, winner, n = _CLOSE.unpack_from(body)
     clicks = _shorts(n).unpack_from(body, _CLOSE.size)
-    return Closing(fate, arm, bucket, clicks, None if seen < 0 else seen, winner)
+    return Closing(fate, arm & _ARM, bucket, clicks, None if seen < 0 else seen, winner)
+
+
+def unpack_news(body: bytes) -> News | None:
+    """The news that a closing brought."""
+    _, arm, _, _, _, n = _CLOSE.unpack_from(body)
+    if not arm & WITH_NEWS:
+        return None
+    at = _CLOSE.size + 2 * n
+    version, n_pairs = _NEWS.unpack_from(body, at)
+    numbers = _shorts(2 * n_pairs).unpack_from(body, at + _NEWS.size)
+    return News(version, tuple(zip(numbers[::2], numbers[1::2], strict=True)))
 
 
 _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rankloop.checks import check_whole, is_number
 from rankloop.live.entries import CLICK, SEEN, SHOWN, Event
-from rankloop.live.settings import check_name, one_of
+from rankloop.live.names import check_name
+from rankloop.live.settings import one_of
 
 FIELDS = ("impression", "item", "type", "id", "at", "seen")
 MOST_SEEN = 32_767
+PLAIN = (Event(CLICK, 0, 0),)
+"""What an event tells that has an impression and an item, and nothing else."""
 
 
-def check_event(given: Mapping[str, Any]) -> tuple[Any, str | None, list[Event]]:
+def check_event(given: Mapping[str, Any]) -> tuple[Any, str | None, Sequence[Event]]:
     """The impression, the item and what an event tells, which may be a click and how far the list was seen.
 
     >>> impression, item, (click, seen) = check_event({"impression": "abc", "item": "sku-2", "seen": 4})
     >>> impression, item, click.type, seen.value
     ('abc', 'sku-2', 'click', 4)
     """
+    if type(given) is dict and len(given) == 2 and "impression" in given and "item" in given:  # as most are
+        return given["impression"], check_name("item", given["item"]), PLAIN
     if not isinstance(given, Mapping):
         raise ValueError(f"an event is an object with an impression and an item, not {given!r}")
     for word in given:

@@ -27,6 +27,7 @@ from rankloop.live.replay import choice_in
 from rankloop.live.replaying import Replay
 from rankloop.live.stores import Store
 from rankloop.live.tokens import Ticket
+from rankloop.policies.clicks.cascade_ducb import WEIGHT
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,12 @@ class LiveExplanation:
         What came back, in sentences.
     outcome
         What was learned from it, or why nothing was.
+    shown_at, closed_at
+        When it was handed out and when it was closed, in seconds since 1970; None while it is open.
+    learned
+        Whether it was learned from; None while it is open.
+    heard
+        What came back, one mapping for each event: when, of which type, and the item or how far was seen.
     """
 
     loop: str
@@ -70,6 +77,10 @@ class LiveExplanation:
     propensity: float | None = None
     events: list[str] = field(default_factory=list)
     outcome: str = "open: its window has not passed"
+    shown_at: float = 0.0
+    closed_at: float | None = None
+    learned: bool | None = None
+    heard: list[dict[str, Any]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """The explanation as JSON can hold it."""
@@ -113,6 +124,7 @@ def explain(store: Store, trimmed: int, upto: int, ticket: Ticket) -> LiveExplan
     names = replayed.lists.get(choice.version, learner.names)
     lost = begun.kind == Kind.RECOVERED
     items = _shown(learner, choice, names, later)
+    closed = next((entry for entry in later if entry.kind == Kind.CLOSE), None)
     return LiveExplanation(
         loop=replay.loops.by_number[learner.loop].name,
         kind=settings.kind,
@@ -126,7 +138,11 @@ def explain(store: Store, trimmed: int, upto: int, ticket: Ticket) -> LiveExplan
         evidence=[] if learner.policy is None or lost else _evidence(learner, choice),
         propensity=propensity(settings.policy, choice, len(names)),
         events=[_event(entry, items) for entry in later if entry.kind == Kind.EVENT],
-        outcome=_outcome(later, choice, names),
+        outcome=_outcome(closed, choice, names),
+        shown_at=ticket.at / 1000,
+        closed_at=None if closed is None else closed.at / 1000,
+        learned=None if closed is None else unpack_closing(closed.body).fate == Fate.LEARNED,
+        heard=[_heard(entry, items) for entry in later if entry.kind == Kind.EVENT],
     )
 
 
@@ -190,15 +206,24 @@ def _evidence(learner: Learner, choice: Choice) -> list[dict[str, Any]]:
             }
             for pair in receipt.pairs
         ]
-    if hasattr(state, "clicked") and hasattr(state, "seen"):
-        return [
-            {"item": names[i], "clicks": round(float(state.clicked[i]), 3), "looks": round(float(state.seen[i]), 3)}
-            for i in choice.items
-        ]
+    known = looks_at_items(policy)
+    if known:
+        rounded = [(round(clicks, 3), round(looks, 3)) for clicks, looks in known]
+        return [{"item": names[i], "clicks": rounded[i][0], "looks": rounded[i][1]} for i in choice.items]
     if hasattr(state, "wins"):
         lead = state.wins - state.wins.T
         return [{"item": names[i], "ahead of": int((lead[i] > 0).sum())} for i in choice.items]
     return []
+
+
+def looks_at_items(policy: Any) -> list[tuple[float, float]]:
+    """Clicks on each item, and looks at it, as far as a policy counts and remembers them; old ones count for less."""
+    state = policy.state
+    if not hasattr(state, "clicked") or not hasattr(state, "seen"):
+        return []
+    unit = float(state.discount[WEIGHT]) if hasattr(state, "discount") else 1.0
+    known = zip(state.clicked.tolist(), state.seen.tolist(), strict=True)
+    return [(clicks / unit, looks / unit) for clicks, looks in known]
 
 
 def _event(entry: Entry, items: list[str]) -> str:
@@ -211,8 +236,18 @@ def _event(entry: Entry, items: list[str]) -> str:
     return f"{when}: {event.type}" + (" (not learned from)" if event.action == OTHER else "")
 
 
-def _outcome(later: list[Entry], choice: Choice, names: tuple[str, ...]) -> str:
-    closed = next((entry for entry in later if entry.kind == Kind.CLOSE), None)
+def _heard(entry: Entry, items: list[str]) -> dict[str, Any]:
+    event = unpack_event(entry.body)
+    found: dict[str, Any] = {"at": entry.at / 1000, "type": "seen" if event.action == SEEN else event.type}
+    if event.action == SEEN:
+        return {**found, "positions": event.value}
+    if event.action == CLICK:
+        item = items[event.value] if event.value < len(items) else None
+        return {**found, "position": event.value, "item": item}
+    return found
+
+
+def _outcome(closed: Entry | None, choice: Choice, names: tuple[str, ...]) -> str:
     if closed is None:
         return "open: its window has not passed"
     closing = unpack_closing(closed.body)

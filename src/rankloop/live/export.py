@@ -29,7 +29,7 @@ from rankloop.storage import replacing
 
 COLUMNS = (
     "seq", "at", "entry", "loop", "key", "impression", "policy", "arm", "items", "production", "propensity", "event",
-    "item", "position", "seen", "event_id", "fate", "clicked", "winner", "details",
+    "item", "position", "seen", "event_id", "fate", "clicked", "winner", "details", "partition",
 )  # fmt: skip
 """The columns of the table; those that do not apply to an entry are empty."""
 ROWS_AT_ONCE = 20_000
@@ -37,15 +37,17 @@ REMEMBERED_LISTS = 50_000
 FORMATS = (".jsonl", ".parquet")
 
 
-def export(store: Store, path: str | Path, upto: int, progress: Callable[[int], None] | None = None) -> int:
-    """Write the journal to a file, `.jsonl` or `.parquet`; the number of rows."""
+def write_table(
+    found: Iterator[dict[str, Any]], path: str | Path, progress: Callable[[int], None] | None = None
+) -> int:
+    """Write rows of a journal to a file, `.jsonl` or `.parquet`; how many there were."""
     target = Path(path)
     if target.suffix not in FORMATS:
         raise ValueError(f"{path} must end in {' or '.join(FORMATS)}: that decides about the format")
     if not target.parent.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {target.parent}")
     write = _write_lines if target.suffix == ".jsonl" else _write_parquet
-    return write(_counted(rows(store, upto), progress), target)
+    return write(_counted(found, progress), target)
 
 
 def _counted(found: Iterator[dict[str, Any]], progress: Callable[[int], None] | None) -> Iterator[dict[str, Any]]:
@@ -163,7 +165,7 @@ def _write_parquet(found: Iterator[dict[str, Any]], path: Path) -> int:
         import pyarrow.parquet as pq
     except ImportError:
         raise ValueError("Parquet needs pyarrow: pip install 'rankloop[parquet]', or export to .jsonl") from None
-    whole = {"seq", "impression", "position", "seen", "winner"}
+    whole = {"seq", "impression", "position", "seen", "winner", "partition"}
     listed = {"items": pa.list_(pa.string()), "production": pa.list_(pa.string()), "clicked": pa.list_(pa.int64())}
     types = {name: pa.int64() for name in whole} | listed | {"propensity": pa.float64()}
     schema = pa.schema([(name, types.get(name, pa.string())) for name in COLUMNS])

@@ -9,12 +9,15 @@ the journal comes back by its id.
 from __future__ import annotations
 
 import hashlib
+import hmac
 import logging
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from typing import Any
 
 from rankloop.interleaving import Interleaving
+from rankloop.live.deadlines import Deadlines
 from rankloop.live.entries import (
     CLICK,
     SEEN,
@@ -36,12 +39,12 @@ from rankloop.live.learner import DuelLearner, Learner
 from rankloop.live.loops import Loop, Loops
 from rankloop.live.replay import policy_view
 from rankloop.live.stores import StoreError, StoreLost
-from rankloop.live.tokens import Ticket
+from rankloop.live.tokens import Ticket, said_number
 from rankloop.live.warm import WarmLearners
 
 logger = logging.getLogger("rankloop.live")
 
-BYTES = 500
+BYTES = 650
 """Bytes that an open impression takes in memory, about."""
 PUT_AWAY_AT_ONCE = 2_000
 """Impressions that leave memory, at most, while nobody else can write."""
@@ -61,6 +64,7 @@ class Impression:
         "clicks",
         "closed",
         "deadline",
+        "id",
         "learner",
         "loop",
         "page",
@@ -80,6 +84,8 @@ class Impression:
         self.away = False
         """Whether it has left memory, so that whoever still has it must ask for it again."""
         self.page: Interleaving | None = None
+        self.id = ""
+        """The text of its id, once that has been written or has proved genuine."""
 
     def is_of(self, ticket: Ticket) -> bool:
         """Whether an id is this impression's, and not that of a list shown after the store's last backup was made."""
@@ -157,9 +163,16 @@ class Impressions:
         self._journal.changed.add(loop.number)
         return impression
 
-    def in_memory(self, seq: int) -> Impression | None:
+    def in_memory(self, seq: int | None) -> Impression | None:
         """An open impression, if it is in memory."""
-        return self._open.get(seq)
+        return self._open.get(seq)  # type: ignore[arg-type]
+
+    def known(self, id_: Any) -> Impression | None:
+        """The impression in memory whose id is known to be this one: nobody else's signature need be checked."""
+        impression = self._open.get(said_number(id_))  # type: ignore[arg-type]
+        if impression is None or not id_.isascii() or not hmac.compare_digest(impression.id, id_):
+            return None
+        return impression
 
     def find(self, ticket: Ticket) -> tuple[Impression | None, str]:
         """An impression that is still open; else None and what is the matter."""
@@ -243,7 +256,7 @@ class Impressions:
         if len(self._open) <= self._most:
             return
         with self._journal.writing, self._journal.lock:
-            some = min(len(self._open) - int(0.9 * self._most), PUT_AWAY_AT_ONCE)
+            some = max(0, min(len(self._open) - int(0.9 * self._most), PUT_AWAY_AT_ONCE))  # some have left meanwhile
             for impression in list(islice(self._open.values(), some)):
                 if impression.seq <= self._journal.durable and not impression.closed:
                     impression.away = True
@@ -307,6 +320,11 @@ class Impressions:
                 self._overdue.popleft()  # only now: where the store fails, it is tried again
 
     @property
+    def is_due(self) -> bool:
+        """Whether windows have passed of impressions that are still to be closed."""
+        return bool(self._overdue) or self.lag > 0
+
+    @property
     def lag(self) -> float:
         """Seconds for which the impression that has waited longest to be closed has waited."""
         now = self._journal.now()
@@ -328,27 +346,35 @@ class Impressions:
                     most = None if most is None else most - 1
                     try:
                         self.close(impression)
-                    except Exception as error:  # of another key than the caller's, perhaps: it is closed later
-                        logger.error("loop %s: impression %d is closed later: %s", loop.name, impression.seq, error)
+                    except Exception as error:  # of another key than the caller's, perhaps
+                        again = self._put_off(impression, error, now)
                         with self._journal.lock:
-                            loop.returned.push(now + CLOSED_AGAIN_AFTER, impression.seq)
+                            loop.returned.push(again, impression.seq)
             if most == 0 or not (waiting and self._overdue):
                 return
             self._bring_back_overdue()
 
+    def _put_off(self, impression: Impression, error: Exception, now: int) -> int:
+        """When to try again to close an impression that could not be closed."""
+        logger.error("loop %s: impression %d is closed later: %s", impression.loop.name, impression.seq, error)
+        return now + CLOSED_AGAIN_AFTER
+
     def _due(self, loop: Loop, now: int) -> Impression | None:
+        """Take the next impression of a loop in memory whose window has passed."""
+        return self._next(loop.queue, now) or self._next(loop.returned, now)
+
+    def _next(self, waiting: Deadlines, now: int) -> Impression | None:
         """Take the next impression in memory whose window has passed."""
-        for waiting in (loop.queue, loop.returned):
-            while waiting.first <= now:
-                with self._journal.lock:
-                    if waiting.first > now:
-                        break  # another thread has taken it meanwhile
-                    deadline, seq = waiting.pop()
-                    impression = self._open.get(seq)
-                    if impression is None and seq <= self._away_upto:
-                        self._overdue.append(seq)
-                if impression is not None and impression.deadline <= deadline:
-                    return impression
+        while waiting.first <= now:
+            with self._journal.lock:
+                if waiting.first > now:
+                    break  # another thread has taken it meanwhile
+                deadline, seq = waiting.pop()
+                impression = self._open.get(seq)
+                if impression is None and seq <= self._away_upto:
+                    self._overdue.append(seq)
+            if impression is not None and impression.deadline <= deadline:
+                return impression
         return None
 
     def close(self, impression: Impression) -> None:
@@ -359,35 +385,63 @@ class Impressions:
 
     def _close(self, impression: Impression) -> bool:
         """Close an impression; False if it has left memory."""
-        loop = impression.loop
         choice = unpack_choice(impression.body)
         names = self._learners.names_of(choice.version, impression.learner)
-        with self._learners.hold(loop, self._learners.known(impression.learner).key) as learner:
-            with self._journal.lock:
-                if impression.closed or impression.away:
-                    return impression.closed
-                impression.closed = True
+        with self._learners.hold(impression.loop, self._learners.known(impression.learner).key) as learner:
+            return self._close_held(impression, learner, choice, names)
+
+    def close_at_hand(self, loop: Loop, most: int) -> None:
+        """Close a few impressions whose windows have passed, without waiting for anybody or anything.
+
+        Those whose learner is in use, or not in memory, are left for `close_due`.
+        """
+        now = self._journal.now()
+        while most > 0 and (impression := self._next(loop.queue, now)) is not None:
+            most -= 1
+            again, learner = impression.deadline, self._learners.take_free(impression.learner)
             try:
-                clicks = impression.clicked
-                seen = None if impression.seen < 0 else max(impression.seen, clicks[-1] + 1 if clicks else 0)
-                fate, winner = self._learn(learner, impression, choice, names, clicks, seen)
-                closing = Closing(fate, choice.arm, choice.bucket, clicks, seen, winner)
-                body, now = pack_closing(closing), self._journal.now()
-            except BaseException:  # such as KeyboardInterrupt: it may have been learned from in part
-                impression.closed = False
-                self._learners.discard(learner)
-                raise
+                choice = unpack_choice(impression.body)
+                if learner is not None and self._learners.remembers(choice.version):
+                    names = self._learners.names_of(choice.version, impression.learner)
+                    if self._close_held(impression, learner, choice, names):
+                        continue
+            except Exception as error:
+                again = self._put_off(impression, error, now)
+            finally:
+                if learner is not None:
+                    learner.lock.release()
             with self._journal.lock:
-                seq = self._journal.add_held(now, Kind.CLOSE, learner.number, impression.seq, body)
-                # Only now: `find` looks here without the lock, and where it finds neither this nor a CLOSE entry, it
-                # brings the impression back, to be learned from a second time.
-                self._open.pop(impression.seq, None)
-                loop.counts["closed"] += 1
-                loop.counts[Fate.NAMES[fate]] += 1
-                self._journal.changed.add(loop.number)
-                loop.compare(closing)
-                if fate == Fate.LEARNED:
-                    learner.applied = seq
+                loop.returned.push(again, impression.seq)
+
+    def _close_held(self, impression: Impression, learner: Learner, choice: Choice, names: Sequence[str]) -> bool:
+        """Close an impression whose learner's lock is held; False if it has left memory."""
+        loop, journal = impression.loop, self._journal
+        with journal.lock:
+            if impression.closed or impression.away:
+                return impression.closed
+            impression.closed = True
+        try:
+            clicks = impression.clicked
+            seen = None if impression.seen < 0 else max(impression.seen, clicks[-1] + 1 if clicks else 0)
+            fate, winner = self._learn(learner, impression, choice, names, clicks, seen)
+            closing = Closing(fate, choice.arm, choice.bucket, clicks, seen, winner)
+            news = learner.news() if fate == Fate.LEARNED else None
+            body, now = pack_closing(closing, news), journal.now()
+        except BaseException:  # such as KeyboardInterrupt: it may have been learned from in part
+            impression.closed = False
+            self._learners.discard(learner)
+            raise
+        with journal.lock:
+            seq = journal.add_held(now, Kind.CLOSE, learner.number, impression.seq, body)
+            # Only now: `find` looks here without the lock, and where it finds neither this nor a CLOSE entry, it
+            # brings the impression back, to be learned from a second time.
+            self._open.pop(impression.seq, None)
+            loop.counts["closed"] += 1
+            loop.counts[Fate.NAMES[fate]] += 1
+            journal.changed.add(loop.number)
+            loop.compare(closing)
+            if fate == Fate.LEARNED:
+                learner.applied = seq
         return True
 
     def withdraw(self, impression: Impression) -> None:
@@ -439,7 +493,7 @@ class Impressions:
             return -1
         if choice.items[0] == choice.items[1]:
             return 0 if clicks else -1
-        outcome = page.outcome([int(k in clicks) for k in range(len(page))])
+        outcome = page.preference([int(k in clicks) for k in range(len(page))])
         number = impression.seq.to_bytes(8, "little")
         coin = int.from_bytes(hashlib.blake2b(number, key=self._secret, digest_size=8).digest(), "little") / 2**64
         if coin < outcome.win:

@@ -13,6 +13,9 @@ from typing import Any, Protocol
 from rankloop.live.entries import Entry
 from rankloop.live.stores import Batch, Header, KnownLearner, Snapshot, Store, StoreError, StoreLost
 
+_new = tuple.__new__
+"""Makes a named tuple of a tuple, in half the time."""
+
 GAP = 1_000_000
 """Numbers left out after a crash: more than can have been handed out without having been written."""
 
@@ -98,7 +101,7 @@ class Journal:
         if self.ended is not None:
             raise self.ended
         self.seq = seq = self.seq + 1
-        self.rows.append(Entry(seq, now, kind, learner, impression, body))
+        self.rows.append(_new(Entry, (seq, now, kind, learner, impression, body)))
         return seq
 
     def commit(self, upto: int) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.kernels import stream
-from rankloop.live.entries import Choice
+from rankloop.live.entries import Choice, News
 from rankloop.live.settings import Settings
 from rankloop.policies import Duel, Ranking
 from rankloop.policies.base import choose_once, learn_once
@@ -59,6 +59,8 @@ class Learner:
         """Bytes that it has been counted with."""
         self.gone = False
         """Whether it has been packed away, so that whoever still holds it must ask for it again."""
+        self._noted = 0
+        """How many decisions its policy had taken when they were last looked at."""
 
     # -- what happens to it --------------------------------------------------------------------------------------
 
@@ -87,6 +89,22 @@ class Learner:
         """What looks best now, with nothing shown for the sake of learning."""
         raise NotImplementedError
 
+    def news(self) -> News | None:
+        """What the policy has decided since this was last asked, or since it was brought back or given its list."""
+        n = getattr(self.policy, "n_decisions", 0)
+        if n == self._noted:
+            return None
+        pairs = self._decisions()
+        self._note()
+        return News(self.version, tuple(pairs)) if pairs else None
+
+    def _note(self) -> None:
+        """All that the policy has decided until now is known."""
+        self._noted = getattr(self.policy, "n_decisions", 0)
+
+    def _decisions(self) -> list[tuple[int, int]]:
+        return []
+
     def reseed(self, session: int, seed: int) -> None:
         """Begin new random numbers, since some of the old ones may have been used for lists that were lost."""
         self.session = session
@@ -100,6 +118,7 @@ class Learner:
             rng = self.policy.state.rng.copy()
             self.policy = self._new_policy()
             self.policy.state.rng[:] = rng
+        self._note()
 
     def _new_policy(self) -> Any:
         return _lean(self.settings.make_policy(len(self.names), seed=self.seed))
@@ -153,6 +172,7 @@ class Learner:
             at += array.nbytes
         if at != len(rest):
             raise ValueError(f"the snapshot of learner {self.number} is of another version of rankloop")
+        self._note()
 
     def _take(self, values: dict[str, Any]) -> None:
         pass
@@ -198,6 +218,10 @@ class ListLearner(Learner):
         else:
             positions = min(self.settings.positions, len(kept))
             self.policy = _lean(self.policy.relisted(kept, n_positions=positions))
+        self._note()
+
+    def _decisions(self) -> list[tuple[int, int]]:
+        return [(raised, lowered) for _, raised, lowered in self.policy.exchanges(self._noted)]
 
     def choose(self) -> tuple[tuple[int, ...], tuple[float, ...]]:
         """The list to show next."""
@@ -237,6 +261,16 @@ class DuelLearner(Learner):
         del rows
         kept = self._take_names(version, names)
         self.policy = self._new_policy() if self.policy is None else _lean(self.policy.relisted(kept))
+        self._note()
+
+    def _note(self) -> None:
+        super()._note()
+        self._lost: frozenset[int] = frozenset(self.policy.lost) if self._noted else frozenset()
+
+    def _decisions(self) -> list[tuple[int, int]]:
+        policy = self.policy
+        pairs = [(policy.beaten_by(ranker), ranker) for ranker in policy.lost if ranker not in self._lost]
+        return pairs if policy.winner is None else [*pairs, (policy.winner, policy.winner)]
 
     def choose(self) -> tuple[tuple[int, ...], tuple[float, ...]]:
         """The two rankers to compare next."""

@@ -6,22 +6,24 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from rankloop.live.catalogues import check_items_with_features
-from rankloop.live.entries import Kind, pack_json
+from rankloop.live.entries import Entry, Kind, pack_json
 from rankloop.live.explain import LiveExplanation, explain
-from rankloop.live.export import export
+from rankloop.live.export import rows, write_table
 from rankloop.live.hearing import Hearing
 from rankloop.live.impressions import Impressions
 from rankloop.live.journal import Journal
 from rankloop.live.loops import Loop, Loops
+from rankloop.live.names import check_name, check_names
 from rankloop.live.opening import open_store
 from rankloop.live.pages import Pins, check_pinned
-from rankloop.live.settings import Settings, check_name, check_names, duration, one_of, read_config, size
+from rankloop.live.settings import Settings, duration, one_of, read_config, size
 from rankloop.live.showing import Showing
 from rankloop.live.shown import LiveDuel, Shown
 from rankloop.live.stores import Store, StoreError
@@ -89,6 +91,7 @@ class Live:
         room = size("memory", told["memory"])
         checked = {name: Settings.checked(**loop) for name, loop in declared.get("loops", {}).items()}
         self._closed = self._forked = False
+        self._reader: Store | None = None
         self._read_only = read_only
         self._loops = Loops()
         self._store = open_store(store, read_only=read_only)
@@ -128,6 +131,9 @@ class Live:
                 self._thread.join()
         if self._forked:
             return
+        with self._journal.writing:
+            if self._reader is not None:
+                self._reader.close()
         try:
             if not self._read_only:
                 self._upkeep.checkpoint(clean=True)
@@ -488,14 +494,18 @@ class Live:
             raise ValueError(f"there is no impression {shorten(impression)} here: give an id of this store") from None
         self._journal.flush()
         with self._upkeep.reading:
-            return explain(self._store, self._impressions.trimmed, self._journal.durable, ticket)
+            return explain(self.reader, self._impressions.trimmed, self._journal.durable, ticket)
 
     def export(self, path: str | Path, progress: Callable[[int], None] | None = None) -> int:
         """Write the whole journal to a file, `.jsonl` or `.parquet`; the number of rows."""
+        return write_table(self.rows(), path, progress)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The whole journal as mappings from column to value."""
         self._check_usable()
         self._journal.flush()
         with self._upkeep.reading:
-            return export(self._store, path, self._journal.durable, progress)
+            yield from rows(self._store, self._journal.durable)
 
     # -- for programs that serve others ---------------------------------------------------------------------------
 
@@ -513,6 +523,23 @@ class Live:
         """Return once the journal has been written for good up to this entry."""
         self._check_writable()
         self._journal.commit(upto)
+
+    @property
+    def adopted(self) -> int:
+        """Number of the last change that was taken over from what several workers share."""
+        return self._loops.adopted
+
+    def adopt(self, version: int, kind: int, body: dict[str, Any]) -> None:
+        """Take over a change of loops that all partitions of a store take over, once; it is not durable yet."""
+        self._check_writable()
+        with self._journal.writing:
+            if version <= self._loops.adopted:
+                return
+            content = pack_json({**body, "adopted": version})
+            loop = self._loops.by_number.get(body.get("loop", 0))
+            with nullcontext() if loop is None or loop.catalogue is None else loop.catalogue.lock:
+                seq = self._journal.add(kind, 0, None, content)
+                self._loops.take(Entry(seq, 0, kind, 0, None, content))
 
     def withdraw(self, impression: str) -> None:
         """Say that a list will not be shown to anybody: nothing is learned from it."""
@@ -534,17 +561,49 @@ class Live:
         """What a loop was told."""
         return self._loops.named(loop).settings
 
+    def comparison(self, loop: str) -> bytes:
+        """The packed counts of the comparison between a loop and its holdout."""
+        target = self._loops.named(loop)
+        with self._journal.lock:
+            return target.comparison.pack()
+
+    @property
+    def mark(self) -> bytes:
+        """Four bytes that stand in every id of this store, or of this partition of one."""
+        return self._journal.header.store
+
     @property
     def store(self) -> Store:
         """Where the journal is kept."""
         return self._store
 
+    @property
+    def reader(self) -> Store:
+        """The store to look only, over a connection of its own: nobody who writes waits for a long look."""
+        self._check_usable()
+        if self._read_only:
+            return self._store
+        with self._journal.writing:
+            self._check_usable()
+            if self._reader is None:
+                reader = self._store.reader()
+                reader.open()
+                self._reader = reader
+            return self._reader
+
     # -- looking after itself ------------------------------------------------------------------------------------
 
-    def attend(self) -> None:
-        """Write, close windows and pack learners, as the background thread does between calls."""
+    def attend(self, *, pause: float = 0.0) -> None:
+        """Write, close windows and pack learners, as the background thread does between calls.
+
+        Parameters
+        ----------
+        pause
+            Seconds to wait between parts of the work, in which other threads get on; what others are writing anyway is
+            then left to them.
+        """
         self._check_writable()
-        self._upkeep.attend()
+        self._upkeep.attend(pause)
 
     def trim(self) -> int:
         """Remove entries that are older than the journal is kept; the number of the last one removed.
@@ -558,9 +617,7 @@ class Live:
         """Compile what the loops need, or load it from the cache, before traffic comes."""
         self._check_usable()
         for loop in self._loops:
-            settings = loop.settings
-            n = len(settings.rankers) if settings.kind == "evaluate" else max(2, settings.positions)
-            settings.make_policy(n).warm_up()
+            loop.settings.warm_up()
 
 
 def _mark_forked(reference: weakref.ref[Live]) -> None:

@@ -15,7 +15,7 @@ from rankloop.live.journal import Journal
 from rankloop.live.learner import Catalogue
 from rankloop.live.replay import Sessions
 from rankloop.live.settings import CHANGEABLE, Settings, one_of
-from rankloop.live.uplift import BUCKETS, Comparison
+from rankloop.live.uplift import BUCKETS, HoldoutCounts
 
 logger = logging.getLogger("rankloop.live")
 
@@ -45,7 +45,7 @@ class Loop:
         """When the windows of open impressions end."""
         self.returned = Deadlines()
         """The same of those that were brought back from the journal."""
-        self.comparison = Comparison(settings.holdout)
+        self.comparison = HoldoutCounts(settings.holdout)
         self.interleaver = Interleaver.known[settings.interleaver]()
         self.take(settings)
 
@@ -106,6 +106,8 @@ class Loops:
         self.by_name: dict[str, Loop] = {}
         self.by_number: dict[int, Loop] = {}
         self.sessions: Sessions = []
+        self.adopted = 0
+        """Number of the last change that was taken over from what several workers share."""
         self.strange = {"unknown": 0, "foreign": 0}
         """Events that belong to no loop that could be told."""
 
@@ -125,6 +127,7 @@ class Loops:
     def take(self, entry: Entry) -> None:
         """Take an entry that concerns no single learner."""
         body = unpack_json(entry.body)
+        self.adopted = max(self.adopted, body.get("adopted", 0))
         if entry.kind == Kind.OPENED:
             if "seed" in body:
                 self.sessions.append((entry.seq, body["seed"]))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rankloop.live.replay import policy_positions
-from rankloop.live.settings import check_names
+from rankloop.live.names import check_names
 
 Pins = tuple[tuple[int, str], ...]
 """Positions and names of pinned items."""
@@ -33,6 +32,24 @@ def page_of(names: Sequence[str], items: Sequence[int], pins: Pins, positions: i
     """The names at each position."""
     if not pins:
         return [names[item] for item in items[:positions]]
-    pinned = dict(pins)
+    following = iter(pins)
     places = policy_positions(len(items), pins, positions)
-    return [pinned[k] if place is None else names[items[place]] for k, place in enumerate(places)]
+    return [next(following)[1] if place is None else names[items[place]] for place in places]
+
+
+def policy_positions(n_items: int, pinned: Pins, positions: int) -> list[int | None]:
+    """For each position of the page, which item of the policy's list stands there; None for a pinned one.
+
+    Pinned items come in the order of their positions. One whose position the list is too short to reach follows the
+    last item that there is.
+    """
+    places: list[int | None] = []
+    n_placed = n_pinned = 0
+    while len(places) < min(positions, n_items + len(pinned)):
+        if n_pinned < len(pinned) and (pinned[n_pinned][0] <= len(places) or n_placed == n_items):
+            places.append(None)
+            n_pinned += 1
+        else:
+            places.append(n_placed)
+            n_placed += 1
+    return places

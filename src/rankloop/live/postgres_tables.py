@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-PARTITION = 0
+VERSION = 3
+"""Of the tables."""
 
 SCHEMA = """
 CREATE TABLE rankloop.meta (version integer NOT NULL, store bytea NOT NULL, secret bytea NOT NULL);
@@ -38,7 +39,17 @@ CREATE TABLE rankloop.totals (
 
 KEYS = "CREATE TABLE rankloop.keys (name text PRIMARY KEY, record bytea NOT NULL);"
 
-MIGRATIONS: dict[int, str] = {1: KEYS}
+SHARED = """
+ALTER TABLE rankloop.partitions ADD worker text NOT NULL DEFAULT '';
+ALTER TABLE rankloop.meta ADD changes bigint NOT NULL DEFAULT 0;
+CREATE TABLE rankloop.changes (version bigint PRIMARY KEY, body bytea NOT NULL);
+CREATE TABLE rankloop.workers (
+    worker text PRIMARY KEY, name text NOT NULL, address text NOT NULL, seen timestamptz NOT NULL
+);
+"""
+"""What several workers share: who they are, and what they have been told of loops, which every partition takes over."""
+
+MIGRATIONS: dict[int, str] = {1: KEYS, 2: SHARED}
 """What turns the tables of one version into those of the next."""
 
 MAKING = 0x524C6F70
@@ -54,7 +65,7 @@ SELECT set_config('synchronous_commit', CASE WHEN current_setting('synchronous_c
 """
 FREE = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-WHERE application_name = 'rankloop ' || %s AND datname = current_database() AND state <> 'idle'
+WHERE application_name = %s AND datname = current_database() AND state <> 'idle'
       AND wait_event = 'ClientRead' AND pid <> pg_backend_pid()
 """
 """End the sessions of an owner that has gone away, or was paused, in the middle of a transaction."""
@@ -76,6 +87,11 @@ SET expires = now() + make_interval(secs => %(lease)s), clean = coalesce(%(clean
     checkpoint = coalesce(%(checkpoint)s, checkpoint), cursor = coalesce(%(cursor)s, cursor),
     trimmed = greatest(trimmed, %(trimmed)s)
 WHERE partition = %(partition)s AND owner = %(owner)s AND epoch = %(epoch)s
+"""
+PUT_KEY = "INSERT INTO rankloop.keys VALUES (%s, %b) ON CONFLICT (name) DO UPDATE SET record = excluded.record"
+NOTE_WORKER = "UPDATE rankloop.partitions SET worker = %s WHERE partition = %s AND owner = %s AND epoch = %s"
+MAKE_PARTITIONS = """
+INSERT INTO rankloop.partitions SELECT number, '', 0, 'epoch', true, 0, 0, 0 FROM generate_series(0, %s) AS number
 """
 RELEASE = "UPDATE rankloop.partitions SET expires = 'epoch' WHERE partition = %s AND owner = %s AND epoch = %s"
 HEADER = """

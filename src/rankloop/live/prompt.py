@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from rankloop.live.entries import unpack_choice
-from rankloop.live.events import check_event
-from rankloop.live.impressions import Impression
 from rankloop.live.live import Live
 from rankloop.live.loops import count
+from rankloop.live.names import check_name, check_names
 from rankloop.live.pages import Pins, check_pinned, page_of
-from rankloop.live.settings import check_name, check_names
 from rankloop.live.shown import Shown
-from rankloop.live.tokens import said_number
-from rankloop.wording import shorten
+
+CLOSED_AT_ONCE = 2
+"""Impressions whose windows have passed that a list closes on the way: more than begin meanwhile."""
 
 
 class Prompt:
@@ -61,11 +59,12 @@ class Prompt:
         learner = self._learners.warm(target, key)
         if learner is None or not 0 < learner.version <= self._journal.durable:
             return None
+        self._impressions.close_at_hand(target, CLOSED_AT_ONCE)
         names: tuple[str, ...] = learner.names
         pins: Pins = ()
         if pinned or list(names) != items:
-            names, pins = check_pinned(check_names("items", items), pinned)
-            if names != learner.names:
+            given, pins = check_pinned(check_names("items", items), pinned)
+            if given != names:
                 return None
         if len(names) < 2 or not learner.lock.acquire(blocking=False):
             return None
@@ -75,7 +74,8 @@ class Prompt:
             if user is not None:
                 check_name("user", user)
             try:
-                return self._showing.rank(target, key, names, user, pins, deferred, close=0)
+                self._showing.check_room()
+                return self._showing.show(target, learner, names, user, pins, deferred)[0]
             except Exception as error:
                 return self._showing.fall_back(target, key, names, pins, error)
         finally:
@@ -103,40 +103,11 @@ class Prompt:
         loops
             Names of the loops that the client may speak of; events of others are unknown. All if not given.
         """
-        ready = self._ready(given, loops)
-        if ready and ready != "unknown":
-            return self._hearing.take_all(given)
-        return ready
+        return self._hearing.take_at_once(given, loops)
 
     def take_many(self, batch: Sequence[Any], loops: Collection[str] | None = None) -> list[str | None]:
         """The same for several events; one that makes no sense gets "invalid: " and the reason."""
-        fates: list[str | None] = []
-        for given in batch:
-            try:
-                fates.append(self._ready(given, loops))
-            except ValueError as error:
-                fates.append(f"invalid: {error}")
-        places = [place for place, fate in enumerate(fates) if fate == "ready"]
-        taken = self._hearing.take_many(batch[place] for place in places)
-        for place, fate in zip(places, taken, strict=True):
-            fates[place] = fate
-        return fates
-
-    def _ready(self, given: Any, loops: Collection[str] | None) -> str | None:
-        """ "ready" if an event can be taken at once, "unknown" if it concerns a loop of others, None otherwise."""
-        if not isinstance(given, Mapping):
-            raise ValueError(f"an event is an object with an impression and an item, not {shorten(given)}")
-        seq = said_number(given.get("impression"))
-        if seq is None:  # what is no id at all is found out without looking anywhere
-            return "ready"
-        impression = self._impressions.in_memory(seq)
-        if impression is None or not self._at_hand(impression):
-            return None
-        if loops is not None and impression.loop.name not in loops:
-            check_event(given)
-            self._hearing._count_stray("unknown", None)
-            return "unknown"
-        return "ready"
+        return self._hearing.take_some_at_once(batch, loops)
 
     @property
     def lag(self) -> float:
@@ -147,9 +118,3 @@ class Prompt:
     def since_checkpoint(self) -> tuple[int, float]:
         """Entries and seconds since all learners were last written."""
         return self._live._upkeep.since_checkpoint
-
-    def _at_hand(self, impression: Impression) -> bool:
-        """Whether an event about it can be joined without closing or reading anything."""
-        if self._journal.now() >= impression.deadline:
-            return False
-        return impression.page is not None or self._learners.remembers(unpack_choice(impression.body).version)

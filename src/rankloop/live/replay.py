@@ -17,6 +17,7 @@ from rankloop.live.entries import (
     unpack_json,
 )
 from rankloop.live.learner import DuelLearner, Learner
+from rankloop.live.pages import policy_positions
 
 Sessions = list[tuple[int, int]]
 """Numbers of the OPENED entries that began new random numbers, and their seeds."""
@@ -28,20 +29,6 @@ def session_at(sessions: Sessions, seq: int) -> tuple[int, int]:
         return 0, 0
     place = bisect_left(sessions, (seq, 0))
     return sessions[place - 1] if place else (0, 0)
-
-
-def policy_positions(n_items: int, pinned: Sequence[tuple[int, str]], positions: int) -> list[int | None]:
-    """For each position of the page, which item of the policy's list stands there; None for a pinned one."""
-    taken = {position for position, _ in pinned if position < positions}
-    places: list[int | None] = []
-    following = 0
-    for position in range(min(positions, n_items + len(taken))):
-        if position in taken:
-            places.append(None)
-        elif following < n_items:
-            places.append(following)
-            following += 1
-    return places
 
 
 def policy_view(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import heapq
 import json
 import zlib
 from collections.abc import Callable, Iterator
@@ -173,21 +174,36 @@ class Replay:
         large store need little memory.
     only
         The only learner to replay, if not all of a part.
+    all_learners
+        Whether learners to whom nothing happens are there as well.
     """
 
     def __init__(
-        self, store: Store, trimmed: int, upto: int, *, part: int = 0, parts: int = 1, only: int | None = None
+        self,
+        store: Store,
+        trimmed: int,
+        upto: int,
+        *,
+        part: int = 0,
+        parts: int = 1,
+        only: int | None = None,
+        all_learners: bool = True,
     ) -> None:
-        self._store, self._trimmed, self._upto = store, trimmed, upto
-        self._part, self._parts, self._only = part, parts, only
+        self.store, self._trimmed, self._upto = store, trimmed, upto
+        self._part, self._parts, self._only, self._all = part, parts, only, all_learners
+        self._done = -1
+        """Number of the last entry that has been replayed; -1 before the first."""
         self.loops = Loops()
         self.learners: dict[int, Replayed] = {}
 
     def __iter__(self) -> Iterator[tuple[Entry, Replayed | None, Choice | None]]:
         """Each entry with the learner after it, and the choice made anew where the entry is one."""
-        if self._trimmed:
-            self._begin()
+        if self._done < 0:
+            self._done = self._trimmed
+            if self._trimmed:
+                self._begin()
         for entry in self._entries():
+            self._done = entry.seq
             if not entry.learner:
                 if entry.seq > self._trimmed:
                     self.loops.take(entry)
@@ -197,33 +213,53 @@ class Replay:
                 continue
             replayed = self.learners.get(entry.learner)
             if replayed is None:
-                replayed = self.learners[entry.learner] = self._learner(entry.learner)
+                replayed = self._bring_in(entry.learner)
             yield entry, replayed, replayed.take(entry, self.loops)
+
+    def through(self, upto: int) -> Iterator[tuple[Entry, Replayed | None, Choice | None]]:
+        """Go on up to another entry, from the last one that was asked for."""
+        self._upto = upto
+        yield from self
+        self._done = max(self._done, upto)
+
+    @property
+    def done(self) -> int:
+        """Number of the entry up to which everything has been replayed."""
+        return max(self._done, self._trimmed)
 
     def _entries(self) -> Iterator[Entry]:
         if self._only is None:
-            yield from self._store.entries(self._trimmed, self._upto)
+            yield from self.store.entries(self._done, self._upto)
             return
-        shared = list(self._store.entries(self._trimmed, self._upto, learner=0))
-        own = list(self._store.entries(self._trimmed, self._upto, learner=self._only))
-        yield from sorted(shared + own)
+        shared = self.store.entries(self._done, self._upto, learner=0)
+        own = self.store.entries(self._done, self._upto, learner=self._only)
+        yield from heapq.merge(shared, own)
 
     def _begin(self) -> None:
-        for entry in self._store.entries(0, self._trimmed, learner=0):
+        for entry in self.store.entries(0, self._trimmed, learner=0):
             self.loops.take(entry)
-        for known in self._store.learners():
-            if self._only in (None, known.number) and known.number % self._parts == self._part:
-                base = self._store.base(known.number)
-                if base is not None:
-                    replayed = self.learners[known.number] = self._learner(known.number)
-                    replayed.unpack(base.state)
+        if not self._all:
+            return
+        one = None if self._only is None else self.store.learner(self._only)
+        for known in self.store.learners() if one is None else (one,):
+            mine = self._only in (None, known.number) and known.number % self._parts == self._part
+            if mine and self.store.base(known.number) is not None:
+                self._bring_in(known.number)
+
+    def _bring_in(self, number: int) -> Replayed:
+        """A learner as it was where the journal begins."""
+        replayed = self.learners[number] = self._learner(number)
+        base = self.store.base(number) if self._trimmed else None
+        if base is not None:
+            replayed.unpack(base.state)
+        return replayed
 
     def _learner(self, number: int) -> Replayed:
-        known = self._store.learner(number)
+        known = self.store.learner(number)
         assert known is not None
         loop = self.loops.by_number[known.loop]
         learner = new_learner(number, loop.number, known.key, loop.settings, None, loop.catalogue)
-        return Replayed(learner, lambda version: names_in_store(self._store, version, number))
+        return Replayed(learner, lambda version: names_in_store(self.store, version, number))
 
     def bases(self) -> Iterator[Snapshot]:
         """The learners as they are now, for a journal that begins here."""

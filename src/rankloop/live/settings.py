@@ -17,6 +17,7 @@ import numpy as np
 import rankloop.policies as policies
 from rankloop.checks import check_whole, is_number
 from rankloop.interleaving import Interleaver
+from rankloop.live.names import LONGEST_LIST, check_name, check_names
 from rankloop.policies.making import make_policy
 from rankloop.wording import nearest
 
@@ -42,8 +43,6 @@ CHANGEABLE = ("mode", "traffic", "rankers", "paused")
 """What may be changed while a loop runs."""
 
 TAKE_NEW_RANKERS = ("MergeDTS", "MergeRUCB")
-LONGEST_NAME = 1_024
-LONGEST_LIST = 1_000
 DEFAULT_HORIZON = 1_000_000
 NEED_A_HORIZON = ("BatchRank", "TopRank", "CascadeSWUCB")
 """Policies that must be told how many lists they will show, or whose memory of the last lists would be large."""
@@ -72,47 +71,6 @@ def duration(name: str, value: Any) -> float:
     if not 0 < seconds < float("inf"):
         raise ValueError(f'{name} must be a length of time such as "30 min", "2 h" or "90 days", not {value!r}')
     return seconds
-
-
-def check_name(what: str, value: Any) -> str:
-    """A text that names a loop, a key, an item, a ranker or a user."""
-    if type(value) is str and 0 < len(value) <= LONGEST_NAME and value.isascii() and "\0" not in value:
-        return value  # as nearly all are
-    if not isinstance(value, str):
-        raise ValueError(f"{what} must be a text, not {value!r}")
-    if not value:
-        raise ValueError(f"{what} must not be empty")
-    if len(value) > LONGEST_NAME:
-        raise ValueError(f"{what} must have at most {LONGEST_NAME:,} characters, not {len(value):,}: {value[:40]!r}...")
-    if "\0" in value or not _encodes(value):
-        raise ValueError(f"{what} must not hold NUL or surrogate characters: {value[:80]!r}")
-    return value
-
-
-def _encodes(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def check_names(what: str, values: Any, *, least: int = 1) -> tuple[str, ...]:
-    """A list of different names."""
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise ValueError(f"{what} must be a list of texts, not {values!r}")
-    names = tuple(values)
-    if len(names) < least:
-        wanted = "must not be empty" if least == 1 else f"must have at least {least} entries"
-        raise ValueError(f"{what} {wanted}" if not names else f"{what} {wanted}, not {len(names)}")
-    if len(names) > LONGEST_LIST:
-        raise ValueError(f"{what} must have at most {LONGEST_LIST:,} entries, not {len(names):,}")
-    for name in names:
-        check_name(f"each entry of {what}", name)
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{what} must name each entry once: {twice!r} is there twice")
-    return names
 
 
 def size(name: str, value: Any) -> int:
@@ -281,6 +239,11 @@ class Settings:
             offered, n_items = {"relevance": relevance, "features": relevance, "topics": topics}, len(relevance)
         offered["n_positions"] = min(self.positions, n_items)
         return make_policy(getattr(policies, self.policy), offered, {**parameters, "seed": seed})
+
+    def warm_up(self) -> None:
+        """Compile what the policy needs, or load it from the cache."""
+        n = len(self.rankers) if self.kind == "evaluate" else max(2, self.positions)
+        self.make_policy(n).warm_up()
 
     def to_json(self) -> dict[str, Any]:
         """The settings as JSON can hold them."""

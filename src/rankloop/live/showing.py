@@ -12,8 +12,8 @@ from rankloop.live.impressions import Impression, Impressions
 from rankloop.live.journal import Journal
 from rankloop.live.learner import Learner
 from rankloop.live.loops import Loop, Loops, count
+from rankloop.live.names import check_names
 from rankloop.live.pages import Pins, page_of
-from rankloop.live.settings import check_names
 from rankloop.live.shown import LiveDuel, Shown
 from rankloop.live.stores import StoreLost
 from rankloop.live.tokens import Signer, Ticket
@@ -38,41 +38,14 @@ class Showing:
         self._impressions, self._signer = impressions, signer
 
     def rank(
-        self,
-        target: Loop,
-        key: str,
-        names: tuple[str, ...],
-        user: str | None,
-        pins: Pins,
-        deferred: bool,
-        close: int = CLOSED_AT_ONCE,
+        self, target: Loop, key: str, names: tuple[str, ...], user: str | None, pins: Pins, deferred: bool
     ) -> Shown:
-        """The list to show, if nothing fails; so many impressions whose windows have passed are closed on the way."""
+        """The list to show, if nothing fails; some impressions whose windows have passed are closed on the way."""
         journal = self._journal
-        if journal.ended is not None:
-            raise journal.ended
-        self._impressions.close_due(close, waiting=False)
-        if len(journal.rows) > MOST_UNWRITTEN:
-            raise StoreLost(f"{journal.store.name} has not taken {len(journal.rows):,} entries")
-        bucket = target.bucket(user, journal.header.secret)
-        arm = target.arm(bucket)
-        if len(names) < 2:  # there is nothing to decide, nor to learn: the page stands as it is
-            pins = tuple(enumerate(page_of(names, range(len(names)), pins, target.settings.positions)))
-            names, arm = (), Arm.OFF
-        chooses = arm in (Arm.POLICY, Arm.SHADOW)
-        production = tuple(range(min(target.settings.positions, len(names))))
+        self.check_room()
+        self._impressions.close_due(CLOSED_AT_ONCE, waiting=False)
         with self._learners.hold(target, key) as learner:
-            if names:
-                self._list(target, learner, names)
-            items, notes = self._choose(learner) if chooses else (production, ())
-            body = pack_choice(Choice(arm, bucket, learner.version, items, notes, deferred, pins))
-            now = journal.now()
-            with journal.lock:
-                seq = journal.add_held(now, Kind.CHOICE, learner.number, None, body)
-                begun = self._impressions.open_held(seq, now, learner.number, target, body, shown=not deferred)
-                target.counts["holdout"] += arm == Arm.HOLDOUT
-                if chooses:
-                    learner.applied = seq
+            shown, begun = self.show(target, learner, names, user, pins, deferred)
             needed = learner.version or learner.applied
         if needed > journal.durable:  # names are written before anybody sees them: an id need not carry them
             try:
@@ -80,9 +53,41 @@ class Showing:
             except BaseException:
                 self._impressions.withdraw(begun)
                 raise
-        page = page_of(names, production if arm == Arm.SHADOW else items, pins, target.settings.positions)
-        ticket = Ticket(seq, now, learner.number, body)
-        return Shown(self._signer.write(ticket), page, target.name, key, Arm.NAMES[arm])
+        return shown
+
+    def check_room(self) -> None:
+        """Refuse to show anything once nothing can be written any more, or too much waits for that."""
+        journal = self._journal
+        if journal.ended is not None:
+            raise journal.ended
+        if len(journal.rows) > MOST_UNWRITTEN:
+            raise StoreLost(f"{journal.store.name} has not taken {len(journal.rows):,} entries")
+
+    def show(
+        self, target: Loop, learner: Learner, names: tuple[str, ...], user: str | None, pins: Pins, deferred: bool
+    ) -> tuple[Shown, Impression]:
+        """The list to show, from a learner whose lock is held, and the impression that begins with it."""
+        journal, positions = self._journal, target.settings.positions
+        bucket = target.bucket(user, journal.header.secret)
+        arm = target.arm(bucket)
+        if len(names) < 2:  # there is nothing to decide, nor to learn: the page stands as it is
+            pins = tuple(enumerate(page_of(names, range(len(names)), pins, positions)))
+            names, arm = (), Arm.OFF
+        elif learner.names is not names or target.catalogue is not None or not learner.version:
+            self._list(target, learner, names)
+        chooses = arm == Arm.POLICY or arm == Arm.SHADOW
+        items, notes = self._choose(learner) if chooses else (tuple(range(min(positions, len(names)))), ())
+        body = pack_choice(Choice(arm, bucket, learner.version, items, notes, deferred, pins))
+        now = journal.now()
+        with journal.lock:
+            seq = journal.add_held(now, Kind.CHOICE, learner.number, None, body)
+            begun = self._impressions.open_held(seq, now, learner.number, target, body, shown=not deferred)
+            target.counts["holdout"] += arm == Arm.HOLDOUT
+            if chooses:
+                learner.applied = seq
+        page = page_of(names, range(min(positions, len(names))) if arm == Arm.SHADOW else items, pins, positions)
+        begun.id = id_ = self._signer.write(Ticket(seq, now, learner.number, body))
+        return Shown(id_, page, target.name, learner.key, Arm.NAMES[arm]), begun
 
     def _list(self, target: Loop, learner: Learner, names: tuple[str, ...]) -> None:
         """Let a learner take production's list of today, if it is another one."""
@@ -134,13 +139,13 @@ class Showing:
             now = journal.now()
             with journal.lock:
                 seq = journal.add_held(now, Kind.CHOICE, learner.number, None, body)
-                self._impressions.open_held(seq, now, learner.number, target, body, shown=False)
+                begun = self._impressions.open_held(seq, now, learner.number, target, body, shown=False)
                 if chooses:
                     learner.applied = seq
             version = learner.version
         journal.commit(version)
-        ticket = Ticket(seq, now, learner.number, body)
-        return LiveDuel(self._signer.write(ticket), (rankers[pair[0]], rankers[pair[1]]), target.name)
+        begun.id = id_ = self._signer.write(Ticket(seq, now, learner.number, body))
+        return LiveDuel(id_, (rankers[pair[0]], rankers[pair[1]]), target.name)
 
     def interleave(
         self,

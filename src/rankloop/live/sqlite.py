@@ -11,12 +11,14 @@ import secrets
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
-from rankloop.live.entries import Entry
+from rankloop.live.entries import CLICK, WITH_NEWS, Entry, Fate, Kind
 from rankloop.live.stores import (
     SCHEMA_VERSION,
     Batch,
@@ -26,6 +28,7 @@ from rankloop.live.stores import (
     StoreConflict,
     StoreError,
     StoreLost,
+    Tally,
     in_pages,
     not_yet_written,
 )
@@ -54,6 +57,25 @@ CREATE TABLE bases (learner INTEGER PRIMARY KEY, seq INTEGER NOT NULL, state BLO
 CREATE TABLE totals (loop INTEGER PRIMARY KEY, counts BLOB NOT NULL);
 """
 _KEYS = "CREATE TABLE keys (name TEXT PRIMARY KEY, record BLOB NOT NULL);"
+
+_TALLY = f"""
+SELECT learner, coalesce((SELECT loop FROM learners WHERE number = learner), 0), at / 60000,
+       count(*), min(seq), max(seq), min(at), max(at),
+       sum(kind IN ({Kind.CHOICE:d}, {Kind.RECOVERED:d})),
+       sum(kind = {Kind.EVENT:d} AND substr(body, 1, 1) = x'{CLICK:02x}'),
+       sum(kind = {Kind.CLOSE:d} AND substr(body, 1, 1) = x'{Fate.LEARNED:02x}')
+FROM (SELECT * FROM journal WHERE seq > ? AND seq <= ? ORDER BY seq DESC LIMIT ?) GROUP BY learner, at / 60000
+"""
+_NOTABLE = f"""
+SELECT seq, at, kind, learner, impression, body FROM journal
+WHERE seq > ? AND seq <= ? AND (kind IN ({Kind.OPENED:d}, {Kind.LOOP:d}, {Kind.REVERT:d})
+      OR kind = {Kind.CLOSE:d} AND substr(body, 2, 1) >= x'{WITH_NEWS:02x}')
+ORDER BY seq DESC LIMIT ?
+"""
+PAGES_BEFORE_MOVE = 4_000
+"""Pages in the WAL, 16 MB of them, before SQLite moves them into the file: those who commit wait for that."""
+MOST_ROWS = 128
+"""Entries in one statement. SQLite takes 32,766 values, before version 3.32 only 999."""
 
 MIGRATIONS: dict[int, str] = {1: _KEYS}
 """What turns a file of one version into one of the next."""
@@ -156,6 +178,7 @@ class SQLiteStore:
         if not self._read_only:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_BEFORE_MOVE}")
             if not n_tables:
                 self._make()
             for old in range(version or SCHEMA_VERSION, SCHEMA_VERSION):
@@ -241,7 +264,7 @@ class SQLiteStore:
     def _insert(self, connection: sqlite3.Connection, batch: Batch) -> None:
         if batch.learners:
             connection.executemany("INSERT INTO learners VALUES (?, ?, ?)", batch.learners)
-        connection.executemany("INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?)", batch.entries)
+        _insert_entries(connection, batch.entries)
         if batch.snapshots:
             connection.executemany("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", batch.snapshots)
         if batch.totals:
@@ -326,6 +349,21 @@ class SQLiteStore:
 
         yield from map(KnownLearner._make, in_pages(page, after, limit))
 
+    def learners_with(self, text: str, loop: int, limit: int) -> list[KnownLearner]:
+        """Learners of a loop whose key contains a text, in the order of their numbers."""
+        statement = (
+            "SELECT number, loop, key FROM learners WHERE loop = ? AND instr(key, ?) > 0 ORDER BY number LIMIT ?"
+        )
+        return list(map(KnownLearner._make, self._query(statement, (loop, text, limit))))
+
+    def tally(self, after: int, upto: int, limit: int) -> list[Tally]:
+        """The last entries after one and up to another, counted by learner and minute."""
+        return list(map(Tally._make, self._query(_TALLY, (after, upto, limit))))
+
+    def notable(self, after: int, upto: int, limit: int) -> list[Entry]:
+        """The last entries after one and up to another that are rare, in order."""
+        return sorted(map(Entry._make, self._query(_NOTABLE, (after, upto, limit))))
+
     def snapshot(self, learner: int) -> Snapshot | None:
         """The last snapshot of a learner."""
         return self._state("snapshots", learner)
@@ -356,6 +394,10 @@ class SQLiteStore:
         parts = (self._path, self._path.with_name(self._path.name + "-wal"))
         return sum(part.stat().st_size for part in parts if part.exists())
 
+    def reader(self) -> SQLiteStore:
+        """The same store, to look only, over a connection of its own."""
+        return SQLiteStore(self._path, read_only=True)
+
     def _query(self, statement: str, values: tuple[Any, ...] = ()) -> list[Any]:
         with self._lock:
             try:
@@ -375,6 +417,27 @@ class SQLiteStore:
         if "full" in text:
             return StoreLost(f"{self.name} cannot grow: the disk is full")
         return self._unusable(error)
+
+
+def _insert_entries(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
+    """Insert many rows with few statements.
+
+    Python gives its lock away for each statement that SQLite runs, and under load waits for it afterwards for longer
+    than a row takes. It binds plain numbers and bytearrays without looking for an adapter first.
+    """
+    at = 0
+    while at < len(entries):
+        n = min(MOST_ROWS, 1 << (len(entries) - at).bit_length() - 1)
+        some = entries[at : at + n]
+        rows = [(seq, at, int(kind), learner, about, bytearray(body)) for seq, at, kind, learner, about, body in some]
+        connection.execute(_insertion(n), tuple(chain.from_iterable(rows)))
+        at += n
+
+
+@cache
+def _insertion(n: int) -> str:
+    """The statement that inserts so many entries."""
+    return f"INSERT INTO journal VALUES {', '.join(['(?, ?, ?, ?, ?, ?)'] * n)}"
 
 
 def _let_go(reference: weakref.ref[Any]) -> None:

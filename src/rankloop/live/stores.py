@@ -59,6 +59,24 @@ class KnownLearner(NamedTuple):
     key: str
 
 
+class Tally(NamedTuple):
+    """What some entries say of one learner in one minute: how many there are, and the first and last of them."""
+
+    learner: int
+    loop: int
+    """The learner's loop; 0 for entries that concern no single learner."""
+    minute: int
+    entries: int
+    first: int
+    last: int
+    from_: int
+    """When the first was written, in milliseconds."""
+    upto: int
+    impressions: int
+    clicks: int
+    learned: int
+
+
 class Snapshot(NamedTuple):
     """A learner's state after entry `seq`."""
 
@@ -115,6 +133,18 @@ class Store(Protocol):
     def learners(self, loop: int | None = None, after: int = 0, limit: int | None = None) -> Iterator[KnownLearner]:
         """Learners in the order of their numbers, after one of them."""
 
+    def learners_with(self, text: str, loop: int, limit: int) -> list[KnownLearner]:
+        """Learners of a loop whose key contains a text, in the order of their numbers."""
+
+    def tally(self, after: int, upto: int, limit: int) -> list[Tally]:
+        """The last entries after one and up to another, counted by learner and minute."""
+
+    def notable(self, after: int, upto: int, limit: int) -> list[Entry]:
+        """The last entries after one and up to another that are rare, in order.
+
+        They are OPENED, LOOP and REVERT entries, and CLOSE entries that bring news.
+        """
+
     def snapshot(self, learner: int) -> Snapshot | None:
         """The last snapshot of a learner."""
 
@@ -135,6 +165,9 @@ class Store(Protocol):
 
     def size(self) -> int:
         """Bytes that the store takes."""
+
+    def reader(self) -> Store:
+        """The same store, not opened yet, to look only over a connection of its own: nobody waits for a long look."""
 
     def close(self) -> None:
         """Let go of the store."""

@@ -22,11 +22,15 @@ logger = logging.getLogger("rankloop.live")
 
 LOOK_EVERY = 0.02
 """Seconds between two looks of the background thread."""
+PAUSE = 0.001
+"""Seconds between two parts of its work: threads that answer users come first."""
 CHECKPOINT_EVERY = 50_000
 """Entries between checkpoints: what must be replayed, at most, after a crash."""
 TRIM_EVERY = 3_600_000
 """Milliseconds between two looks for entries that are too old to keep."""
-CLOSED_AT_ONCE = 1_000
+TRIMMED_AT_ONCE = 50_000
+"""Entries that are removed between two other things: nothing else is written while they are."""
+CLOSED_AT_ONCE, CLOSED_IN_A_ROW = 1_000, 50
 BROUGHT_BACK_AT_ONCE = 100
 """Learners that are brought up to date between two looks, after a crash."""
 
@@ -50,6 +54,12 @@ class Upkeep:
         self._checkpoint = journal.header.checkpoint
         self._checkpointed_at = time.monotonic()
         self._looked_at = 0
+        self._too_old = 0
+        """The last entry that was found to be too old to keep."""
+        self._trimming = False
+        """Whether some entries are left that are too old to keep."""
+        self._written = -1
+        """What was durable when it was last looked."""
         self.reading = threading.Lock()
         """Held while the journal is read as a whole, or while its oldest entries are removed."""
 
@@ -87,45 +97,69 @@ class Upkeep:
         if opened:
             self._loops.sessions.append((seq, opened["seed"]))
 
-    def attend(self) -> None:
-        """Write, close windows, pack learners, make checkpoints, remove what is too old."""
-        self._journal.flush()
+    def attend(self, pause: float = 0.0) -> None:
+        """Write, close windows, pack learners, make checkpoints, remove what is too old.
+
+        Parameters
+        ----------
+        pause
+            Seconds to wait between parts of the work, in which other threads get on.
+        """
+        written, self._written = self._written, self._journal.durable
+        if not pause or written == self._written:  # else somebody writes all the time, and what is here as well
+            self._journal.flush()
         self._impressions.load_some()
-        self._impressions.close_due(CLOSED_AT_ONCE)
+        for _ in range(CLOSED_AT_ONCE // CLOSED_IN_A_ROW):
+            self._impressions.close_due(CLOSED_IN_A_ROW)
+            if not self._impressions.is_due:
+                break
+            if pause:
+                time.sleep(pause)
         self._impressions.put_away()
         self._learners.pack_away()
         if self._journal.durable - self._checkpoint > CHECKPOINT_EVERY and self._learners.bring_back(
             BROUGHT_BACK_AT_ONCE
         ):
-            self.checkpoint()
-        if self._keep is not None and self._journal.now() - self._looked_at > TRIM_EVERY:
+            self.checkpoint(pause=pause)
+        if self._keep is not None and (self._trimming or self._journal.now() - self._looked_at > TRIM_EVERY):
             self._looked_at = self._journal.now()
-            self.trim(wait=False)
+            self._trimming = self._trim(self._keep, wait=False)
 
-    def trim(self, *, wait: bool = True) -> int:
-        """Remove entries that are older than the journal is kept; the number of the last one removed.
-
-        Somebody may be reading them; without `wait` they are then left for the next time.
-        """
-        if self._keep is not None and self.reading.acquire(blocking=wait):
-            try:
-                self._trim(self._keep)
-            finally:
-                self.reading.release()
+    def trim(self) -> int:
+        """Remove entries that are older than the journal is kept; the number of the last one removed."""
+        while self._keep is not None and self._trim(self._keep, wait=True):
+            pass
         return self._impressions.trimmed
 
-    def _trim(self, keep: float) -> None:
-        trimmed = self._impressions.trimmed
-        kept = max(round(keep * 1000), *(2 * loop.window for loop in self._loops), 0)
-        with self._journal.writing:
+    def _trim(self, keep: float, *, wait: bool) -> bool:
+        """Remove some of them; whether there are more.
+
+        Somebody may be reading them; without `wait` they are then left for another time. Calls that write go on
+        meanwhile, except while what is next is being removed.
+        """
+        if not self.reading.acquire(blocking=wait):
+            return False
+        try:
+            trimmed = self._impressions.trimmed
+            kept = max(round(keep * 1000), *(2 * loop.window for loop in self._loops), 0)
             self._journal.flush()
-            upto = self._last_before(self._journal.now() - kept)
-            if upto > trimmed:
-                replay = Replay(self._store, trimmed, upto)
-                for _ in replay:
-                    pass
-                self._store.trim(upto, replay.bases())
+            if self._too_old <= trimmed:
+                self._too_old = self._last_before(self._journal.now() - kept)
+            last = self._too_old
+            first = next(self._store.entries(trimmed, last), None) if last > trimmed else None
+            if first is None:
+                return False
+            upto = min(last, first.seq + TRIMMED_AT_ONCE)
+            replay = Replay(self._store, trimmed, upto, all_learners=False)
+            for _ in replay:
+                pass
+            bases = list(replay.bases())
+            with self._journal.writing:
+                self._store.trim(upto, bases)
                 self._impressions.trimmed = upto
+            return upto < last
+        finally:
+            self.reading.release()
 
     def _last_before(self, moment: int) -> int:
         """The last entry that may be removed: older than a moment, and covered by snapshots."""
@@ -139,13 +173,13 @@ class Upkeep:
                 low = following.seq
         return low
 
-    def checkpoint(self, *, clean: bool = False) -> None:
+    def checkpoint(self, *, clean: bool = False, pause: float = 0.0) -> None:
         """Write all learners that have changed, so that a later start need not replay what happened until now."""
         self._journal.flush()
         upto = self._journal.durable
         if clean:
             self._learners.bring_back()
-        whole = self._learners.write_all()
+        whole = self._learners.write_all(pause)
         with self._journal.writing:
             self._journal.flush()
             with self._journal.lock:
@@ -170,7 +204,7 @@ class Attended(Protocol):
 
     over: bool
 
-    def attend(self) -> None:
+    def attend(self, *, pause: float = 0.0) -> None:
         """Do what is to be done between calls."""
 
 
@@ -182,7 +216,7 @@ def attend(reference: weakref.ref[Any], wake: threading.Event) -> None:
         if attended is None or attended.over:
             return
         try:
-            attended.attend()
+            attended.attend(pause=PAUSE)
             pause = LOOK_EVERY
         except Exception as error:
             expected = isinstance(error, StoreLost)

@@ -71,7 +71,7 @@ def half_width(n: int, error: float, alpha: float) -> float:
     return error * math.sqrt(2 * (scale + 1) / scale * math.log(math.sqrt(scale + 1) / alpha))
 
 
-class Comparison:
+class HoldoutCounts:
     """Impressions and clicked impressions of each bucket; those below `boundary` are the holdout."""
 
     def __init__(self, holdout: float) -> None:
@@ -120,5 +120,11 @@ class Comparison:
 
     def unpack(self, state: bytes) -> None:
         """Take over packed counts."""
-        both = np.frombuffer(state, np.uint32).reshape(2, BUCKETS)
-        self.shown[:], self.clicked[:] = both
+        self.shown[:] = self.clicked[:] = 0
+        self.add(state)
+
+    def add(self, state: bytes) -> None:
+        """Add packed counts of others."""
+        shown, clicked = np.frombuffer(state, np.uint32).reshape(2, BUCKETS)
+        self.shown += shown
+        self.clicked += clicked

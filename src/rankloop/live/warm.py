@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -21,6 +22,8 @@ from rankloop.live.stores import KnownLearner, Snapshot, StoreError
 logger = logging.getLogger("rankloop.live")
 
 PACKED_AT_ONCE = 100
+WRITTEN_AT_ONCE = 25
+"""Learners in one transaction of a checkpoint, for which others that write wait."""
 SHARE_OF_LISTS = 0.1
 """Part of the memory for lists at hand, those of learners in memory included."""
 
@@ -60,6 +63,16 @@ class WarmLearners:
         """The learner of a key, if it is in memory."""
         number = self._numbers.get((loop.number, key))
         return None if number is None else self._warm.get(number)
+
+    def take_free(self, number: int) -> Learner | None:
+        """A learner with its lock held, if it is in memory and nobody uses it; the caller releases it."""
+        learner = self._warm.get(number)
+        if learner is None or not learner.lock.acquire(blocking=False):
+            return None
+        if learner.gone:
+            learner.lock.release()
+            return None
+        return learner
 
     def get(self, loop: Loop, key: str) -> Learner:
         """The learner of a key: from memory, from the store, or a new one."""
@@ -277,24 +290,28 @@ class WarmLearners:
             self.get(self._loops.by_number[known.loop], known.key)
         return not (self.tail or self._rebuild)
 
-    def write_all(self) -> bool:
-        """Write snapshots of all that have changed.
+    def write_all(self, pause: float = 0.0) -> bool:
+        """Write snapshots of all that have changed, with pauses of so many seconds, in which others get on.
 
         Whether every learner's snapshot now covers what had happened to it before the call.
         """
         with self._journal.writing, self._lock:
             whole = not (self.tail or self._rebuild)
             changed = [learner for learner in self._warm.values() if learner.applied > learner.packed]
-        for start in range(0, len(changed), PACKED_AT_ONCE):
+        for start in range(0, len(changed), WRITTEN_AT_ONCE):
+            packed = []
+            for learner in changed[start : start + WRITTEN_AT_ONCE]:
+                with learner.lock:  # one at a time and nobody else's: lists are shown and clicks written meanwhile
+                    packed.append((learner, Snapshot(learner.number, learner.applied, learner.pack())))
             with self._journal.writing:
-                held = changed[start : start + PACKED_AT_ONCE]
-                for learner in held:
-                    learner.lock.acquire()
-                try:
-                    self.write(held)
-                finally:
-                    for learner in held:
-                        learner.lock.release()
+                # A learner that has been packed away or given up meanwhile is somebody else's now, and whoever did
+                # that has written more of it than is here.
+                still = [(learner, each) for learner, each in packed if each.seq > learner.packed and not learner.gone]
+                self._journal.flush([snapshot for _, snapshot in still])
+                for learner, snapshot in still:
+                    learner.packed = snapshot.seq
+            if pause:
+                time.sleep(pause)
         return whole and not any(learner.gone and learner.applied > learner.packed for learner in changed)
 
     def states(self) -> dict[int, tuple[int, bytes]]:

@@ -1,0 +1,77 @@
+"""A short form of a day in fast motion; `make day` runs the whole one."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from live_day import HOURS, Day
+from live_world import Clock, open_live
+
+import rankloop.live.sqlite
+import rankloop.live.upkeep
+from rankloop.live.sqlite import SQLiteStore
+
+IMPRESSIONS, KEYS, MEMORY = 12_000, 100, 700_000
+
+
+@pytest.fixture
+def sooner(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Snapshots and moves into the file as often in a short day as in a long one."""
+    monkeypatch.setattr(rankloop.live.upkeep, "CHECKPOINT_EVERY", 1_000)
+    monkeypatch.setattr(rankloop.live.sqlite, "PAGES_BEFORE_MOVE", 100)
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("sooner")
+def test_a_day_in_fast_motion(tmp_path: Path) -> None:
+    """Nothing grows once the first tenth of the day is over but what lies between two hours that are alike.
+
+    A block of memory left behind by each impression, or each commit, would be seen: there are at most so many blocks
+    more at the end as a tenth of the impressions.
+    """
+    day = Day(tmp_path / "shop.db", IMPRESSIONS, KEYS, MEMORY)
+    day.run()
+    settled = [hour for hour in day.hours if hour.hour >= HOURS / 10 and hour.hour != HOURS // 2]  # just begun anew
+    first, last = settled[:3], settled[-3:]
+    shown = last[-1].impressions - first[-1].impressions
+    assert max(hour.blocks for hour in last) - max(hour.blocks for hour in first) < shown / 10
+    assert {hour.open for hour in settled} == {settled[0].open}
+    assert max(hour.warm for hour in settled) < KEYS
+    kept = [hour for hour in settled if hour.trimmed]
+    assert len(kept) > HOURS / 2
+    assert max(hour.size for hour in kept[-3:]) < 1.2 * max(hour.size for hour in kept[:5])
+    day.end()
+
+
+BYTES = 166
+"""What docs/live.md says that an impression takes in the file, with one click and its closing."""
+
+
+def test_the_file_grows_as_documented(tmp_path: Path) -> None:
+    n, items, clock = 5_000, [f"item-{i}" for i in range(10)], Clock()
+
+    def size() -> int:
+        return (tmp_path / "shop.db").stat().st_size
+
+    with open_live(lambda: SQLiteStore(tmp_path / "shop.db"), clock) as live:
+        live.create("search", kind="rerank", holdout=0.0, seed=1)
+        for key in range(10):
+            live.rank("search", f"query {key}", items)
+    before = size()
+    with open_live(lambda: SQLiteStore(tmp_path / "shop.db"), clock) as live:
+        for start in range(0, n, 100):
+            shown = [live.rank("search", f"query {key % 10}", items) for key in range(start, start + 100)]
+            live.events([{"impression": each.id, "item": each.items[0]} for each in shown])
+            clock.now += 60
+        clock.now += 1_801
+        live.attend()
+        while live.status("search")["open"]:
+            live.attend()
+    assert 0.9 * BYTES < (size() - before) / n < 1.1 * BYTES
+    assert (
+        f"each impression {BYTES} bytes with one\nclick" in (Path(__file__).parents[2] / "docs" / "live.md").read_text()
+    )

@@ -1,0 +1,110 @@
+"""What the tests of pages share: traffic of every kind, and the journal counted in plain SQL."""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from live_world import Clock
+
+import rankloop as rl
+from rankloop.live.views.keys import keys_in, merge_keys
+from rankloop.live.views.overview import merge_overviews, overview_of
+
+ODD_KEYS = ("laptop", "a/b c?d=e#f", "<script>alert(1)</script>", "שלום עולם", "👩🏽‍💻 💻", "100 %", "laptop bag")
+LIST = ["a", "b", "c", "d"]
+
+
+def overview(live: rl.Live, loops: list[str] | None = None) -> dict[str, Any]:
+    return merge_overviews([overview_of(live, loops)])
+
+
+def keys(live: rl.Live, loop: str, after: str = "", limit: int = 50, search: str = "") -> dict[str, Any]:
+    page = keys_in(live, loop, after, limit, search)
+    assert page is not None
+    return merge_keys([page], after, limit)
+
+
+def busy(live: rl.Live, clock: Clock, loop: str = "search", rounds: int = 30) -> None:
+    """Traffic over several keys: the k-th is asked for every k-th time, and some clicks are told twice."""
+    for n in range(rounds):
+        for k, key in enumerate(ODD_KEYS, 1):
+            if n % k == 0:
+                shown = live.rank(loop, key, LIST, user=f"user {n}")
+                for _ in range((n % 3 > 0) + (n % 7 == 1)):
+                    live.click(shown.id, shown.items[n % 4])
+        clock.now += 20.0
+    live.commit(live.last)
+
+
+def wanted(live: rl.Live, loop: str, key: str, item: str, n: int, items: list[str] = LIST) -> str:
+    """So many users who click one item alone; the id of the last list."""
+    id_ = ""
+    for _ in range(n):
+        shown = live.rank(loop, key, items)
+        id_ = shown.id
+        live.events([{"impression": id_, "item": item}])
+        live.finish(id_)
+    return id_
+
+
+def raced(live: rl.Live, loop: str, n: int, order: list[str]) -> None:
+    """So many duels, each of which the ranker wins that stands first in an order."""
+    for _ in range(n):
+        duel = live.duel(loop)
+        better = min(duel.rankers, key=order.index)
+        lists = {ranker: [f"{ranker} {i}" for i in range(4)] for ranker in duel.rankers}
+        shown = live.interleave(duel.id, lists, positions=4)
+        live.events([{"impression": shown.id, "item": next(item for item in shown.items if item.startswith(better))}])
+        live.finish(shown.id)
+
+
+class InSQL:
+    """An SQLite journal counted in plain SQL, with struct: no code of the package."""
+
+    def __init__(self, path: Path) -> None:
+        connection = sqlite3.connect(path)
+        self.rows = connection.execute(
+            "SELECT seq, at, kind, learner, impression, body, loop, key FROM journal LEFT JOIN learners "
+            "ON number = learner ORDER BY seq"
+        ).fetchall()
+        connection.close()
+
+    def of_keys(self, loop: int) -> dict[str, Counter[str]]:
+        """Impressions, clicks and impressions learned from of each key of a loop."""
+        counts: dict[str, Counter[str]] = {}
+        for _, _, kind, _, _, body, number, key in self.rows:
+            if number == loop:
+                counts.setdefault(key, Counter()).update(self._counts(kind, body))
+        return counts
+
+    def of_minutes(self, loop: int) -> dict[int, Counter[str]]:
+        """The same for each minute."""
+        counts: dict[int, Counter[str]] = {}
+        for _, at, kind, _, _, body, number, _ in self.rows:
+            if number == loop:
+                counts.setdefault(at // 60_000, Counter()).update(self._counts(kind, body))
+        return counts
+
+    def _counts(self, kind: int, body: bytes) -> dict[str, int]:
+        first = struct.unpack_from("<B", body)[0] if body else -1
+        named = {"impressions": kind in (5, 6), "clicks": kind == 8 and not first, "learned": kind == 9 and not first}
+        return {name: int(value) for name, value in named.items()}
+
+    def duels(self, rankers: list[str]) -> dict[tuple[str, str], int]:
+        """How often each ranker has beaten each other one, from choices and closings."""
+        pairs, won = {}, Counter[tuple[str, str]]()
+        for seq, _, kind, _, impression, body, _, _ in self.rows:
+            if kind == 5:
+                n = struct.unpack_from("<BHqH", body)[3]
+                pairs[seq] = struct.unpack_from(f"<{n}H", body, struct.calcsize("<BHqH"))
+            elif kind == 9:
+                fate, _, _, _, winner, _ = struct.unpack_from("<BBHhhH", body)
+                left, right = pairs[impression]
+                if fate == 0 and left != right:
+                    ends = (left, right) if winner == 0 else (right, left)
+                    won[rankers[ends[0]], rankers[ends[1]]] += 1
+        return dict(won)
