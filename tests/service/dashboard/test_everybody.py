@@ -1,0 +1,145 @@
+"""The dashboard for everybody: by keyboard and screen reader, in light and dark, on a phone and on a large screen."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from dashboard_pages import Open, address
+from dashboard_world import ARABIC, REVERTED
+from playwright.sync_api import Browser, Page, expect
+from service_client import ADMIN, Running
+
+PAGES = {
+    "overview": ("#/", "Overview"),
+    "rerank": (address("search"), "search"),
+    "key": (address("search", "laptop"), "laptop"),
+    "reverted": (address("search", REVERTED), REVERTED),
+    "right to left": (address("search", ARABIC), ARABIC),
+    "evaluate": (address("rankers"), "rankers"),
+    "follow": (address("front page"), "front page"),
+    "diversify": (address("home"), "home"),
+    "no traffic": (address("new loop"), "new loop"),
+    "impression": ("#/impressions/{impression}", "An impression"),
+    "key entry": ("#/key", "An access key, please"),
+    "nowhere": ("#/nowhere", "There is no such page"),
+}
+"""The address of each page, and its heading."""
+
+
+@pytest.fixture(scope="module")
+def impression(shop: Running) -> str:
+    """The id of a list."""
+    given = {"key": "laptop", "items": ["a", "b", "c"], "user": "u1"}
+    shown = shop.admin.post("/v1/loops/search/rank", json=given).json()
+    shop.admin.post("/v1/events", json={"impression": shown["id"], "item": "b"})
+    return str(shown["id"])
+
+
+def look(page: Page, running: Running, name: str, impression: str) -> None:
+    """Open a page by its name, and wait until its charts are drawn."""
+    place, title = PAGES[name]
+    page.goto(f"{running.address}/{place.format(impression=impression)}")
+    expect(page.locator("main h1")).to_have_text(title)
+    page.evaluate("new Promise(requestAnimationFrame)")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious(browser: Browser, shop: Running, impression: str, theme: str) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=theme)  # type: ignore[arg-type]
+    page = context.new_page()
+    page.goto(f"{shop.address}/#key={ADMIN}")
+    found = []
+    for name in PAGES:
+        look(page, shop, name, impression)
+        for violation in Axe().run(page).response["violations"]:
+            if violation["impact"] in ("serious", "critical"):
+                found.append((name, violation["id"], [node["html"][:200] for node in violation["nodes"][:3]]))
+    look(page, shop, "key", impression)
+    page.get_by_role("button", name="Revert…").click()
+    for violation in Axe().run(page).response["violations"]:
+        if violation["impact"] in ("serious", "critical"):
+            found.append(("dialog", violation["id"], [node["html"][:200] for node in violation["nodes"][:3]]))
+    context.close()
+    assert not found
+
+
+@pytest.mark.parametrize("width", [360, 1280, 2560])
+def test_no_page_is_wider_than_its_window(browser: Browser, shop: Running, impression: str, width: int) -> None:
+    """Wide tables scroll in boxes of their own; nothing else stands over the edge."""
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    page = context.new_page()
+    page.goto(f"{shop.address}/#key={ADMIN}")
+    too_wide = []
+    for name in PAGES:
+        look(page, shop, name, impression)
+        more = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        if more > 0:
+            too_wide.append((name, more))
+    context.close()
+    assert not too_wide
+
+
+def test_the_frame_by_keyboard(visit: Open) -> None:
+    """The first stop is the way past the navigation, every stop can be seen, and one comes out at the end."""
+    page = visit(address("search"))
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+    assert page.url.endswith(address("search"))  # the address is still that of the page
+    page.keyboard.press("Tab")
+    stops = []
+    for _ in range(80):
+        stop = page.evaluate(
+            "(() => { const e = document.activeElement, r = e.getBoundingClientRect(), s = getComputedStyle(e);"
+            " return [e.tagName, r.width > 0 && r.height > 0, s.outlineStyle !== 'none'] })()"
+        )
+        if stop[0] == "BODY":
+            break
+        stops.append(stop)
+        page.keyboard.press("Tab")
+    assert stop[0] == "BODY", "there is no end to it"
+    assert len(stops) > 10
+    assert all(seen and marked for _, seen, marked in stops), stops
+
+
+def test_landmarks_headings_and_tables(visit: Open) -> None:
+    page = visit(address("search", "laptop"))
+    for role in ("banner", "main", "search", "status"):
+        assert page.get_by_role(role).count() == 1, role  # type: ignore[arg-type]
+    assert page.locator("h1").count() == 1
+    for table in page.locator("table").all():
+        assert table.locator("caption").count() == 1
+        assert table.locator("th[scope=col]").count() > 0
+        assert table.locator("tbody tr").count() == table.locator("tbody th[scope=row]").count()
+    for drawing in page.locator("main svg").all():
+        assert drawing.get_attribute("role") == "img"
+        assert drawing.get_attribute("aria-label")
+
+
+def test_the_colours_are_those_of_the_system_unless_chosen(visit: Open, page: Page) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    page.emulate_media(color_scheme="light")
+    visit()
+    light = page.evaluate(ground)
+    page.emulate_media(color_scheme="dark")
+    dark = page.evaluate(ground)
+    assert light != dark
+    page.get_by_label("Colours").select_option("Light")
+    assert page.evaluate(ground) == light
+    page.reload()
+    expect(page.get_by_label("Colours")).to_have_value("light")
+    assert page.evaluate(ground) == light
+    page.get_by_label("Colours").select_option("As the system")
+    assert page.evaluate(ground) == dark
+
+
+def test_it_works_offline(visit: Open, page: Page, shop: Running, impression: str, violations: list[str]) -> None:
+    """No page asks anybody but its own service for anything, and no page breaks its own rules."""
+    strangers: list[str] = []
+    page.on("request", lambda request: request.url.startswith(shop.address) or strangers.append(request.url))
+    visit()
+    for name in PAGES:
+        look(page, shop, name, impression)
+    assert not strangers
