@@ -59,7 +59,7 @@ class Proxy:
             threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
-        with client, socket.socket(socket.AF_UNIX) as server:
+        with suppress(OSError), client, socket.socket(socket.AF_UNIX) as server:  # until one of them has gone
             server.connect(str(self._server))
             swallows = self._swallows
             while True:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import postgres_server
 import pytest
+from browser import browser as browser
+from browser import page as page
 from service_client import Running, served
 
 from rankloop.service.limits import Limits

@@ -243,7 +243,7 @@ def test_metrics(running: Running, search: str) -> None:
     lines = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
     assert float(lines['rankloop_requests_total{route="rank",status="200"}']) > 0
     assert float(lines['rankloop_request_seconds_count{route="rank"}']) > 0
-    assert float(lines['rankloop_impressions{loop="search"}']) > 0
+    assert float(lines['rankloop_impressions_total{loop="search"}']) > 0
     assert lines["rankloop_partitions_owned"] == "1"
     for name in ("learning_lag_seconds", "snapshot_age_seconds", "unwritten_entries"):
         assert float(lines[f"rankloop_{name}"]) >= 0

@@ -383,7 +383,7 @@ def test_39_sql_and_html_in_every_text(shop: Running) -> None:
         metrics = shop.admin.get("/metrics")
         assert metrics.headers["content-type"].startswith("text/plain")
         label = json.dumps(loop, ensure_ascii=False)[1:-1]
-        assert f'rankloop_clicks{{loop="{label}"}} 1' in metrics.text
+        assert f'rankloop_clicks_total{{loop="{label}"}} 1' in metrics.text
 
 
 def test_40_web_pages_of_other_sites(shop: Running) -> None:

@@ -13,6 +13,7 @@ from service_client import ADMIN, Running, Wire, request, served, wire
 from rankloop.live import StoreLost
 from rankloop.live.sqlite import SQLiteStore
 from rankloop.live.stores import Batch
+from rankloop.service.heads import LONGEST_HEAD, MOST_HEADS, Head, Heads
 from rankloop.service.limits import Limits
 
 ITEMS = ["a", "b", "c"]
@@ -114,6 +115,66 @@ def test_request_ids_of_clients(shop: Running) -> None:
         assert connection.read()[1]["x-request-id"] == "mine"
         connection.send(request("/v1/loops/search/rank", {"key": "laptop", "items": ITEMS}, "X-Request-Id: a b"))
         assert connection.read()[1]["x-request-id"] != "a b"
+
+
+def test_a_known_head_is_answered_like_a_new_one(shop: Running) -> None:
+    """Whatever follows a head that has been read before: another body, half of one, more than one, too much."""
+    one = request("/v1/loops/search/rank", {"key": "laptop", "items": ITEMS})
+    other = one.replace(b"laptop", b"tablet")
+    with wire(shop) as connection:
+        for data, n in ((one, 1), (one, 1), (other, 1), (one + other + one, 3), (other, 1)):
+            connection.send(data)
+            answers = [connection.read() for _ in range(n)]
+            assert [status for status, _, _ in answers] == [200] * n
+            assert len({headers["x-request-id"] for _, headers, _ in answers}) == n
+        for cut in range(1, len(one), 7):
+            connection.send(one[:cut])
+            connection.send(one[cut:] + one[:cut])
+            connection.send(one[cut:])
+            assert [connection.read()[0] for _ in range(2)] == [200, 200]
+        connection.send(one[:-1] + b"!")
+        assert connection.read()[0] == 400
+        connection.send(one + b"GET / HTTP/1.1 smuggled\r\n\r\n")
+        assert connection.read()[0] == 200
+        assert connection.read()[0] == 400
+
+
+def test_an_id_is_not_taken_from_the_request_before(shop: Running) -> None:
+    with wire(shop) as connection:
+        for _ in range(3):
+            connection.send(RANK)
+            assert connection.read()[1]["x-request-id"] != "mine"
+            connection.send(request("/v1/loops/search/rank", {"key": "laptop", "items": ITEMS}, "X-Request-Id: mine"))
+            assert connection.read()[1]["x-request-id"] == "mine"
+
+
+def test_a_key_that_was_revoked_is_refused_on_the_same_connection(shop: Running) -> None:
+    key = shop.key("rank")
+    asked = request("/v1/loops/search/rank", {"key": "laptop", "items": ITEMS}, key=key)
+    with wire(shop) as connection:
+        for _ in range(3):
+            connection.send(asked)
+            assert connection.read()[0] == 200
+        assert shop.admin.delete(f"/v1/keys/{key.split('_')[1]}").status_code == 200
+        connection.send(asked)
+        assert connection.read()[0] == 401
+
+
+def test_which_heads_are_remembered() -> None:
+    heads, head = Heads(), Head("rank", "search", "key", 4)
+    whole = b"POST /x HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody"
+    for data in (whole + b"?", whole[:-1], b"\r\n\r\n" + whole, whole.replace(b"\r\n", b"\n"), b"body"):
+        heads.remember(data, head)
+        assert heads.find(data) is heads.find(whole) is None
+    heads.remember(whole, head)
+    assert heads.find(whole) == (head, b"body")
+    assert heads.find(whole[:-4] + b"more") == (head, b"more")
+    assert heads.find(whole + whole) is heads.find(whole[:-1]) is heads.find(b"") is None
+    for number in range(MOST_HEADS + 10):
+        heads.remember(b"POST /%d HTTP/1.1\r\n\r\nbody" % number, head)
+    assert heads.find(whole) is None
+    heads.remember(b"POST /" + b"x" * LONGEST_HEAD + b" HTTP/1.1\r\n\r\nbody", head)
+    assert len(heads) < MOST_HEADS
 
 
 class Stubborn(SQLiteStore):
@@ -245,3 +306,25 @@ def test_too_many_who_wait_are_told_so(tmp_path: Path) -> None:
         assert connections[0].read()[0] == 200
         for connection in connections:
             connection.socket.close()
+
+
+def test_a_bug_on_the_quick_way_is_no_bad_request(shop: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The protocol would tell the client that its request was no HTTP."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise ArithmeticError("a bug")
+
+    with wire(shop) as connection:
+        connection.send(RANK)
+        id_ = connection.read()[2]["id"]
+        with monkeypatch.context() as patch:
+            assert shop.service.only is not None
+            for name in ("rank", "take", "take_many"):
+                patch.setattr(shop.service.only.prompt, name, broken)
+            connection.send(RANK)
+            status, _, answer = connection.read()
+            assert (status, answer["items"], answer["fallback"]) == (200, ITEMS, True)
+            connection.send(click(id_))
+            assert connection.read()[0] == 500
+        connection.send(click(id_))
+        assert connection.read()[2] == {"fate": "accepted"}

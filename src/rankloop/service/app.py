@@ -15,13 +15,14 @@ from typing import Any
 
 import msgspec
 
-from rankloop.live import StoreError, StoreLost
+from rankloop.live import StoreError
+from rankloop.service.answering import answer, told
+from rankloop.service.heads import Heads
 from rankloop.service.keys import Key
-from rankloop.service.logs import logger, request_id
-from rankloop.service.messages import encode
+from rankloop.service.logs import logger, tell_unusual
 from rankloop.service.openapi import document
-from rankloop.service.problems import MEDIA_TYPE, Problem
-from rankloop.service.request import Reply, Request, no_loop
+from rankloop.service.problems import Problem
+from rankloop.service.request import Reply, Request, no_loop, read_query
 from rankloop.service.routes import ROUTES, Route, Router
 from rankloop.service.service import Service
 
@@ -35,7 +36,7 @@ SECURITY = [
     (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
 ]
-"""Headers of every answer."""
+"""Headers of every answer that does not bring its own of that name."""
 PREFLIGHT = [
     (b"access-control-allow-methods", b"POST"),
     (b"access-control-allow-headers", b"authorization, content-type"),
@@ -65,13 +66,19 @@ class App:
         What it answers from.
     on_failure
         Called if the store cannot be opened.
+    patient
+        Whether to take no connections before it is ready: where others take them meanwhile.
     """
 
-    def __init__(self, service: Service, on_failure: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, service: Service, on_failure: Callable[[], None] = lambda: None, *, patient: bool = False
+    ) -> None:
+        self._patient = patient
         self.service = service
         service.description = msgspec.json.encode(document())
         self._on_failure = on_failure
         self._router = Router(ROUTES)
+        self.heads = Heads()
         self._numbers = itertools.count(1)
         self._opening: asyncio.Task[None] | None = None
         self.security = b"".join(name + b": " + value + b"\r\n" for name, value in SECURITY)
@@ -90,6 +97,8 @@ class App:
             message = await receive()
             if message["type"] == "lifespan.startup":
                 self._opening = asyncio.get_running_loop().create_task(self._open())
+                if self._patient:
+                    await self._opening
                 await send({"type": "lifespan.startup.complete"})
             else:
                 if self._opening is not None:
@@ -127,6 +136,7 @@ class App:
         begun = time.perf_counter()
         authorization = origin = length = None
         id_ = b""
+        foreign = False
         for name, value in scope["headers"]:
             if name == b"authorization":
                 authorization = value
@@ -136,6 +146,8 @@ class App:
                 origin = value
             elif name == b"x-request-id":
                 id_ = self.checked_id(value)
+            elif name == b"sec-fetch-site":
+                foreign = value == b"cross-site"
         id_ = id_ or self.new_id()
         label = "none"
         cors: list[tuple[bytes, bytes]] = []
@@ -147,34 +159,39 @@ class App:
                 reply = self._no_route(scope, methods, origin)
             else:
                 label = route.name
+                if service.read_only and route.method != "GET":
+                    told_why = (
+                        "this server only shows a store: change it with `rankloop serve`, or `rankloop live revert`"
+                    )
+                    raise Problem(405, told_why, headers=[(b"allow", b"GET")])
+                if foreign and route.method != "GET" and not route.browser:
+                    raise Problem(403, "pages of other sites may not do this: send it from a program of your own")
                 if route.browser and origin is not None:
                     cors = self._cors(origin)
                 reply = await self._handle(route, parameters, scope, receive, authorization, origin, length, id_)
-        except Problem as problem:
-            reply = self.problem(problem, id_)
-        except StoreLost as error:
-            reply = self.problem(Problem(503, f"{error}: nothing is lost, send again", retry_after=1), id_)
-        except StoreError as error:
-            reply = self.problem(Problem(503, str(error), retry_after=5), id_)
-        except Exception:
-            request_id.set(id_.decode())
-            logger.exception("request failed", extra={"fields": {"route": label}})
-            told = "something failed inside; the log of the service has this request's id"
-            reply = self.problem(Problem(500, told), id_)
+        except Exception as error:
+            if isinstance(error, Problem) and error.status == 429:
+                service.metrics.refused["rate"] += 1
+            reply = told(error, id_.decode(), label)
         finally:
             service.requests -= 1
         body = reply.body
+        own = {name for name, _ in reply.headers}
         headers = [
             (b"content-type", reply.media),
             (b"content-length", str(len(body)).encode()),
             (b"x-request-id", id_),
-            *SECURITY,
+            *(header for header in SECURITY if header[0] not in own),
             *cors,
             *reply.headers,
         ]
+        if service.leaving:
+            headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
-        service.metrics.observe(label, reply.status, time.perf_counter() - begun)
+        seconds = time.perf_counter() - begun
+        service.metrics.observe(label, reply.status, seconds)
+        tell_unusual(service.limits.slow, label, reply.status, seconds, id_)
 
     async def _handle(
         self,
@@ -194,19 +211,21 @@ class App:
         if route.role is None:
             return await route.handler(service, Request(parameters, b"", None, id_.decode()))
         if not service.ready:
-            told = "the service is ending: send again" if service.draining else "the service is still loading"
-            raise Problem(503, told, retry_after=1)
+            why = "the service is ending: send again" if service.draining else "the service is still loading"
+            raise Problem(503, why, retry_after=1)
         address = (scope.get("client") or ("",))[0]
         if authorization is not None:
             key = self._key(authorization, address)
             self._check(key, route, parameters, origin, address)
         elif not route.browser:
             raise self._no_key("send the header `Authorization: Bearer KEY`", address)
+        if route.query:
+            parameters = {**parameters, **read_query(scope["query_string"], route.query)}
         body = await self._body(receive, length) if scope["method"] != "GET" else b""
         if key is None:
             key, body = self._open_envelope(body, address)
             self._check(key, route, parameters, origin, address)
-        return await route.handler(service, Request(parameters, body, key, id_.decode()))
+        return await answer(service, route, Request(parameters, body, key, id_.decode()))
 
     def _check(self, key: Key, route: Route, parameters: dict[str, str], origin: bytes | None, address: str) -> None:
         """Refuse what a key may not do."""
@@ -232,14 +251,14 @@ class App:
             raise self._no_key("this key is not known here, has expired or was revoked", address)
         return key
 
-    def _no_key(self, told: str, address: str) -> Problem:
+    def _no_key(self, why: str, address: str) -> Problem:
         """Refuse somebody without a key; and, if that happens often, without looking at what they send next."""
         guesses = self.service.guesses
         wait = guesses.wait(address)
         self.service.metrics.refused["key"] += 1
         if wait:
             return Problem(429, "too many requests without a valid key: wait", retry_after=int(wait) + 1)
-        return Problem(401, told, headers=[(b"www-authenticate", b'Bearer realm="rankloop"')])
+        return Problem(401, why, headers=[(b"www-authenticate", b'Bearer realm="rankloop"')])
 
     def _open_envelope(self, body: bytes, address: str) -> tuple[Key, bytes]:
         try:
@@ -293,8 +312,3 @@ class App:
         if not self.service.ready or origin.decode("latin-1").lower() not in self.service.keys.origins:
             return []
         return [(b"access-control-allow-origin", origin), (b"vary", b"origin")]
-
-    def problem(self, problem: Problem, id_: bytes) -> Reply:
-        """The answer that tells of a problem."""
-        body = encode(problem.to_json(id_.decode()))
-        return Reply(problem.status, body, MEDIA_TYPE, problem.headers)

@@ -1,51 +1,82 @@
-"""What the loops say of themselves, for Prometheus."""
+"""What the loops and the process say of themselves, for Prometheus."""
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from rankloop.version import __version__
+
 if TYPE_CHECKING:
-    from rankloop.service.metrics import Labels
+    from rankloop.service.metrics import Family
     from rankloop.service.service import Service
 
-_OF_LOOPS = {
+FALLBACKS = "rankloop_fallbacks_total"
+"""Counted by each process, for each loop."""
+_GAUGES = {
     "keys": "Keys that have a learner.",
     "open": "Impressions whose windows have not passed.",
+}
+_COUNTS = {
     "impressions": "Impressions that were handed out.",
     "learned": "Impressions that were learned from.",
     "clicks": "Clicks that were joined to an impression.",
     "duplicates": "Events that had been delivered before.",
     "late": "Events that came after their impression had been closed.",
 }
+_ENDS = {
+    "difference": ("rankloop_uplift", "Click rate with the loop minus that of the holdout."),
+    "low": ("rankloop_uplift_low", "Low end of the interval of the uplift."),
+    "high": ("rankloop_uplift_high", "High end of the interval of the uplift."),
+}
 
 
-def gauges(
-    service: Service, statuses: Mapping[str, Mapping[str, Any]], *, whole: bool
-) -> Iterator[tuple[str, str, str, list[tuple[Labels, Any]]]]:
-    """Name, kind, help and values of each; those of the whole service where the key may know them."""
-    for word, help_ in _OF_LOOPS.items():
-        values: list[tuple[Labels, Any]] = [({"loop": loop}, status[word]) for loop, status in statuses.items()]
-        yield f"rankloop_{word}", "gauge", help_, values
-    for word in ("difference", "low", "high"):
-        uplifts = {loop: status["uplift"] for loop, status in statuses.items() if "uplift" in status}
-        help_ = "Click rate with the loop minus that of the holdout" + (
-            "." if word == "difference" else f": {word} end."
-        )
-        name = "rankloop_uplift" if word == "difference" else f"rankloop_uplift_{word}"
+def of_loops(statuses: Mapping[str, Mapping[str, Any]]) -> Iterator[Family]:
+    """What concerns single loops."""
+    for word, help_ in _GAUGES.items():
+        yield f"rankloop_{word}", "gauge", help_, [({"loop": loop}, status[word]) for loop, status in statuses.items()]
+    for word, help_ in _COUNTS.items():
+        counts = [({"loop": loop}, status[word]) for loop, status in statuses.items()]
+        yield f"rankloop_{word}_total", "counter", help_, counts
+    uplifts = {loop: status["uplift"] for loop, status in statuses.items() if "uplift" in status}
+    for word, (name, help_) in _ENDS.items():
         yield name, "gauge", help_, [({"loop": loop}, uplift[word]) for loop, uplift in uplifts.items()]
-    if not whole:
-        return
-    live = service.live
-    yield "rankloop_unwritten_entries", "gauge", "Entries that wait for the disk.", [({}, live.last - live.durable)]
-    yield "rankloop_learning_lag_seconds", "gauge", "How long windows that have passed wait to be closed.", [
-        ({}, service.prompt.lag)
-    ]  # fmt: skip
-    entries, seconds = service.prompt.since_checkpoint
-    yield "rankloop_snapshot_age_seconds", "gauge", "Time since the last checkpoint.", [({}, seconds)]
-    yield "rankloop_entries_since_snapshot", "gauge", "Entries that a start would have to replay.", [({}, entries)]
-    yield "rankloop_partitions_owned", "gauge", "Partitions that this process owns.", [({}, int(not live.over))]
-    yield "rankloop_commits_total", "counter", "Commits for events.", [({}, service.committer.commits)]
-    yield "rankloop_requests_in_flight", "gauge", "Requests that are being answered.", [({}, service.requests)]
-    yield "rankloop_calls_waiting", "gauge", "Calls that wait for the store.", [({}, service.pending)]
-    yield "rankloop_start_time_seconds", "gauge", "When the service started.", [({}, service.started)]
+
+
+def of_process(service: Service) -> Iterator[Family]:
+    """What one process says of itself."""
+    yield from service.metrics.families()
+    fallbacks = [({"loop": loop}, service.metrics.fallbacks[loop]) for loop in service.manager.loops]
+    yield FALLBACKS, "counter", "Lists of production because something failed.", fallbacks
+    parts = list(service.partitions)
+    unwritten = sum(part.live.last - part.live.durable for part in parts)
+    lag = max((part.prompt.lag for part in parts), default=0.0)
+    since = [part.prompt.since_checkpoint for part in parts]
+    entries, seconds = sum(entries for entries, _ in since), max((seconds for _, seconds in since), default=0.0)
+    commits = sum(part.committer.commits for part in parts)
+    for name, help_, value in (
+        ("rankloop_unwritten_entries", "Entries that wait for the disk.", unwritten),
+        ("rankloop_learning_lag_seconds", "How long windows that have passed wait to be closed.", lag),
+        ("rankloop_snapshot_age_seconds", "Time since the last checkpoint.", seconds),
+        ("rankloop_entries_since_snapshot", "Entries that a start would have to replay.", entries),
+        ("rankloop_partitions_owned", "Partitions that this process owns.", sum(part.held for part in parts)),
+        ("rankloop_requests_in_flight", "Requests that are being answered.", service.requests),
+        ("rankloop_calls_waiting", "Calls that wait for the store.", service.pending),
+        ("process_start_time_seconds", "When the process started, in seconds since 1970.", service.started),
+        ("process_resident_memory_bytes", "Memory of the process.", _resident()),
+    ):
+        yield name, "gauge", help_, [({}, value)]
+    yield "rankloop_commits_total", "counter", "Commits for events.", [({}, commits)]
+    yield "process_cpu_seconds_total", "counter", "Processor time of the process.", [({}, time.process_time())]
+    yield "rankloop_info", "gauge", "The version that runs.", [({"version": __version__}, 1)]
+
+
+def _resident() -> int | None:
+    """Bytes of this process in memory, where Linux tells."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return None

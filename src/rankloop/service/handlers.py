@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -13,15 +11,14 @@ from rankloop.live import Settings, Shown
 from rankloop.live.events import FIELDS
 from rankloop.live.settings import CHANGEABLE
 from rankloop.service import messages
-from rankloop.service.gauges import gauges
+from rankloop.service.gauges import FALLBACKS, of_loops, of_process
+from rankloop.service.hearing import hear_all
 from rankloop.service.logs import logger
-from rankloop.service.messages import MOST_EVENTS, Heard
+from rankloop.service.messages import MOST_EVENTS
+from rankloop.service.metrics import of_workers, text
 from rankloop.service.problems import Problem, senseless, unreadable
 from rankloop.service.request import Reply, Request, no_loop
-from rankloop.service.service import Service, plain_status
-
-AT_ONCE = 50
-"""Events of a batch that are taken in before others get their turn."""
+from rankloop.service.service import Service
 
 Body = TypeVar("Body")
 
@@ -55,7 +52,7 @@ async def about(service: Service, loop: str, doing: Awaitable[Body], fields: Seq
     try:
         return await doing
     except ValueError as error:
-        if loop not in service.live.loops:
+        if loop not in service.manager.loops:
             raise no_loop(loop) from None
         raise senseless(error, fields) from None
 
@@ -66,14 +63,15 @@ async def about(service: Service, loop: str, doing: Awaitable[Body], fields: Seq
 async def rank(service: Service, request: Request) -> Reply:
     """The list to show."""
     asked, loop = read_rank(request.body), request.parameters["loop"]
+    part = service.at(loop, asked.key)
     try:
-        shown = service.prompt.rank(
+        shown = part.prompt.rank(
             loop, asked.key, asked.items, user=asked.user, pinned=asked.pinned, deferred=asked.deferred
         )
         if shown is None:
-            shown = await service.rank_waiting(loop, asked)
+            shown = await service.rank_waiting(part, loop, asked)
     except ValueError as error:
-        if loop not in service.live.loops:
+        if loop not in service.manager.loops:
             raise no_loop(loop) from None
         raise senseless(error, ("key", "items", "user", "pinned")) from None
     except Exception as error:
@@ -84,6 +82,19 @@ async def rank(service: Service, request: Request) -> Reply:
     return Reply.of(ranked(shown))
 
 
+def rank_without(service: Service, request: Request, reason: str) -> Reply:
+    """Production's list, where whoever should choose one is away."""
+    asked, loop = read_rank(request.body), request.parameters["loop"]
+    try:
+        shown = service.fall_back(loop, asked, reason)
+    except ValueError as error:
+        if loop not in service.manager.loops:
+            raise no_loop(loop) from None
+        raise senseless(error, ("items", "pinned")) from None
+    service.metrics.fallbacks[loop] += 1
+    return Reply.of(ranked(shown))
+
+
 def ranked(shown: Shown) -> messages.Ranked:
     """A list as it is answered."""
     return messages.Ranked(shown.id, shown.items, shown.loop, shown.arm, shown.fallback, shown.reason)
@@ -91,77 +102,15 @@ def ranked(shown: Shown) -> messages.Ranked:
 
 async def events(service: Service, request: Request) -> Reply:
     """Take events, and answer once they have been written for good."""
-    given, loops = read_events(request.body), request.loops
+    given = read_events(request.body)
     if type(given) is dict:
-        heard = hear(service, given, loops)
-        if heard is None:
-            (heard,) = await service.call(lambda: hear_waiting(service, [given], loops))
-        await service.durable()
-        service.metrics.fates[heard.fate] += 1
+        (heard,) = await hear_all(service, request, [given])
         if heard.fate == "invalid":
             raise senseless(ValueError(heard.reason), FIELDS)
         return Reply.of(heard)
     if len(given) > MOST_EVENTS:
         raise Problem(422, f"a request has at most {MOST_EVENTS:,} events, not {len(given):,}: send them in parts")
-    all_heard: list[Heard | None] = []
-    for start in range(0, len(given), AT_ONCE):
-        if start:
-            await asyncio.sleep(0)
-        all_heard += hear_some(service, given[start : start + AT_ONCE], loops)
-    later = [number for number, heard in enumerate(all_heard) if heard is None]
-    if later:
-        waited = await service.call(lambda: hear_waiting(service, [given[number] for number in later], loops))
-        for number, heard in zip(later, waited, strict=True):
-            all_heard[number] = heard
-    await service.durable()
-    for heard in all_heard:
-        assert heard is not None
-        service.metrics.fates[heard.fate] += 1
-    return Reply.of({"events": all_heard})
-
-
-def hear(service: Service, given: Any, loops: Sequence[str] | None) -> Heard | None:
-    """What becomes of an event; None if one must wait for that."""
-    if type(given) is dict and given.get("type") == "finish":
-        return None
-    try:
-        fate = service.prompt.take(given, loops)
-    except ValueError as error:
-        return Heard("invalid", str(error))
-    return None if fate is None else Heard(fate)
-
-
-def hear_some(service: Service, given: Sequence[Any], loops: Sequence[str] | None) -> list[Heard | None]:
-    """The same for some events of a batch."""
-    if any(type(each) is dict and each.get("type") == "finish" for each in given):  # in their order
-        return [hear(service, each, loops) for each in given]
-    return [None if fate is None else heard_as(fate) for fate in service.prompt.take_many(given, loops)]
-
-
-def heard_as(fate: str) -> Heard:
-    """What the live loop says of an event, as it is answered."""
-    return Heard("invalid", fate.removeprefix("invalid: ")) if fate.startswith("invalid: ") else Heard(fate)
-
-
-def hear_waiting(service: Service, given: Sequence[Mapping[str, Any]], loops: Sequence[str] | None) -> list[Heard]:
-    """The same in a thread, which may wait."""
-    return [hear_one(service, each, loops) for each in given]
-
-
-def hear_one(service: Service, given: Mapping[str, Any], loops: Sequence[str] | None) -> Heard:
-    """What becomes of one event."""
-    live, impression = service.live, str(given.get("impression"))
-    if loops is not None and (live.loop_of(impression) or "") not in loops:
-        return Heard("unknown")
-    if given.get("type") != "finish":
-        return heard_as(live.events([given])[0])
-    try:
-        for word in given:
-            if word not in ("impression", "type", "seen", "id", "at"):
-                raise ValueError(f"an event of type finish has no field {word[:80]!r}: it has impression and seen")
-        return Heard(live.finish(impression, seen=given.get("seen")))
-    except ValueError as error:
-        return Heard("invalid", str(error))
+    return Reply.of(messages.HeardAll(await hear_all(service, request, given)))
 
 
 # -- rankers -----------------------------------------------------------------------------------------------------
@@ -170,9 +119,9 @@ def hear_one(service: Service, given: Mapping[str, Any], loops: Sequence[str] | 
 async def duel(service: Service, request: Request) -> Reply:
     """The two rankers to run."""
     asked, loop = read_duel(request.body or b"{}"), request.loop
-    found = await about(
-        service, loop, service.call(lambda: service.live.duel(loop, asked.key, user=asked.user)), ("key", "user")
-    )
+    with service.at(loop, asked.key) as part:
+        doing = service.call(lambda: part.live.duel(loop, asked.key, user=asked.user))
+        found = await about(service, loop, doing, ("key", "user"))
     return Reply.of(messages.DuelAnswer(found.id, list(found.rankers), found.loop))
 
 
@@ -181,38 +130,41 @@ async def interleave(service: Service, request: Request) -> Reply:
     asked, loop = read_interleave(request.body), request.loop
 
     def call() -> Shown:
-        if service.live.loop_of(asked.duel) != loop:
-            service.live.settings(loop)
+        if part.live.loop_of(asked.duel) != loop:
+            part.live.settings(loop)
             raise ValueError(f"duel {asked.duel[:40]!r} does not belong to this loop: ask for one with /duel")
-        return service.live.interleave(asked.duel, asked.lists, positions=asked.positions)
+        return part.live.interleave(asked.duel, asked.lists, positions=asked.positions)
 
-    shown = await about(service, loop, service.call(call), ("duel", "lists", "positions"))
+    with service.at_id(asked.duel) as part:
+        shown = await about(service, loop, service.call(call), ("duel", "lists", "positions"))
     return Reply.of(ranked(shown))
 
 
 # -- loops -------------------------------------------------------------------------------------------------------
 
 
-def describe(service: Service, loop: str) -> messages.LoopAnswer:
-    """A loop with its settings and its status."""
-    settings = service.live.settings(loop).to_json()
-    del settings["seed"]  # with it, one could foretell what is shown
-    return messages.LoopAnswer(loop, settings, plain_status(service.live.status(loop)))
+async def describe(service: Service, loops: Sequence[str]) -> list[messages.LoopAnswer]:
+    """Loops with their settings and their status."""
+    answers = []
+    for loop, status in (await service.statuses(loops)).items():
+        settings = service.manager.settings(loop).to_json()
+        del settings["seed"]  # with it, one could foretell what is shown
+        answers.append(messages.LoopAnswer(loop, settings, status))
+    return answers
 
 
 async def list_loops(service: Service, request: Request) -> Reply:
     """All loops that the key may see."""
-
-    def call() -> list[messages.LoopAnswer]:
-        return [describe(service, loop) for loop in service.live.loops if request.sees(loop)]
-
-    return Reply.of(messages.LoopsAnswer(await service.call(call)))
+    seen = [loop for loop in service.manager.loops if request.sees(loop)]
+    return Reply.of(messages.LoopsAnswer(await describe(service, seen)))
 
 
 async def get_loop(service: Service, request: Request) -> Reply:
     """A loop."""
-    loop = request.loop
-    return Reply.of(await about(service, loop, service.call(lambda: describe(service, loop)), ()))
+    if request.loop not in service.manager.loops:
+        raise no_loop(request.loop)
+    (answer,) = await describe(service, [request.loop])
+    return Reply.of(answer)
 
 
 async def put_loop(service: Service, request: Request) -> Reply:
@@ -227,35 +179,37 @@ async def put_loop(service: Service, request: Request) -> Reply:
         if word not in fields and isinstance(value, dict | list):
             raise Problem(422, f"{word}: a parameter of a policy is a number, a text, true, false or null", field=word)
 
-    def call() -> tuple[bool, messages.LoopAnswer]:
-        live = service.live
+    def call() -> bool:
+        manager = service.manager
         try:
             settings = Settings.checked(**given)
         except ValueError as error:
             raise senseless(error, fields) from None
         except (TypeError, OverflowError, MemoryError, ArithmeticError) as error:
             raise Problem(422, f"the policy refuses these settings ({error})") from None
-        is_new = loop not in live.loops
+        is_new = loop not in manager.loops
         try:
-            live.create(loop, **given)
+            manager.create(loop, **given)
         except ValueError as error:
             problem = senseless(error, fields)
             raise problem if is_new else Problem(409, problem.detail, field=problem.field) from None
-        there = live.settings(loop)
+        there = manager.settings(loop)
         asked = {word: getattr(settings, word) for word in CHANGEABLE if word in given}
         changed = {word: value for word, value in asked.items() if value != getattr(there, word)}
         if changed:
             try:
-                live.change(loop, **changed)
+                manager.change(loop, **changed)
             except ValueError as error:
                 problem = senseless(error, fields)
                 raise Problem(409, problem.detail, field=problem.field) from None
         if is_new:
-            live.warm_up()
-        return is_new, describe(service, loop)
+            there.warm_up()
+        return is_new
 
-    is_new, answer = await service.call(call)
+    is_new = await service.call(call)
+    await service.spread()
     logger.info("loop %s was %s", loop, "created" if is_new else "changed")
+    (answer,) = await describe(service, [loop])
     return Reply.of(answer, 201 if is_new else 200)
 
 
@@ -263,25 +217,27 @@ async def put_items(service: Service, request: Request) -> Reply:
     """Feed a catalogue."""
     loop, asked = request.loop, read_items(request.body)
     items = {name: msgspec.to_builtins(features) for name, features in asked.items.items()}
-    doing = service.call(lambda: service.live.put_items(loop, items))
+    doing = service.call(lambda: service.manager.put_items(loop, items))
     await about(service, loop, doing, ("relevance", "topics", "items"))
+    await service.spread()
     return Reply.of(messages.Done(loop, f"{len(items)} items are known"))
 
 
 async def pause(service: Service, request: Request) -> Reply:
     """Show production's lists."""
-    return await intervene(service, request, service.live.pause, "paused")
+    return await intervene(service, request, True, "paused")
 
 
 async def resume(service: Service, request: Request) -> Reply:
     """Let the policy choose again."""
-    return await intervene(service, request, service.live.resume, "resumed")
+    return await intervene(service, request, False, "resumed")
 
 
-async def intervene(service: Service, request: Request, call: Callable[[str], None], done: str) -> Reply:
-    """Do something to a loop."""
+async def intervene(service: Service, request: Request, paused: bool, done: str) -> Reply:
+    """Stop a loop, or let it go on."""
     loop = request.loop
-    await about(service, loop, service.call(lambda: call(loop)), ())
+    await about(service, loop, service.call(lambda: service.manager.change(loop, paused=paused)), ())
+    await service.spread()
     logger.info("loop %s was %s", loop, done)
     return Reply.of(messages.Done(loop, done))
 
@@ -298,7 +254,8 @@ async def revert_key(service: Service, request: Request) -> Reply:
 
 async def set_back(service: Service, loop: str, key: str) -> Reply:
     """Set a key back to production's list."""
-    await of_key(service, loop, lambda: service.live.revert(loop, key))
+    with service.at(loop, key) as part:
+        await of_key(service, loop, lambda: part.live.revert(loop, key))
     logger.info("a key of loop %s was set back to production's list", loop)
     return Reply.of(messages.Done(loop, "reverted"))
 
@@ -308,20 +265,7 @@ async def of_key(service: Service, loop: str, call: Callable[[], Body]) -> Body:
     try:
         return await service.call(call)
     except ValueError as error:
-        raise no_loop(loop) if loop not in service.live.loops else Problem(404, str(error), field="key") from None
-
-
-async def get_key(service: Service, request: Request) -> Reply:
-    """What a loop knows for a key."""
-    loop, key, live = request.loop, request.parameters["key"], service.live
-
-    def call() -> messages.KeyAnswer:
-        best = live.best(loop, key)
-        given = live.receipt(loop, key) if live.settings(loop).policy == "BubbleRank" else None
-        receipt = asdict(given) if is_dataclass(given) and not isinstance(given, type) else None
-        return messages.KeyAnswer(loop, key, best, receipt)
-
-    return Reply.of(await of_key(service, loop, call))
+        raise no_loop(loop) if loop not in service.manager.loops else Problem(404, str(error), field="key") from None
 
 
 async def get_impression(service: Service, request: Request) -> Reply:
@@ -329,15 +273,16 @@ async def get_impression(service: Service, request: Request) -> Reply:
     id_ = request.parameters["id"]
 
     def call() -> dict[str, Any]:
-        loop = service.live.loop_of(id_)
+        loop = part.live.loop_of(id_)
         if loop is None or not request.sees(loop):
             raise Problem(404, "there is no impression with this id here", field="id")
         try:
-            return service.live.explain(id_).to_json()
+            return part.live.explain(id_).to_json()
         except ValueError as error:
             raise Problem(404, str(error), field="id") from None
 
-    return Reply.of(await service.call(call))
+    with service.at_id(id_) as part:
+        return Reply.of(await service.call(call))
 
 
 # -- access keys -------------------------------------------------------------------------------------------------
@@ -403,9 +348,15 @@ async def health_ready(service: Service, request: Request) -> Reply:
 
 async def metrics(service: Service, request: Request) -> Reply:
     """Counts for Prometheus."""
-    statuses = {loop: status for loop, status in (await service.status()).items() if request.sees(loop)}
-    text = service.metrics.text(gauges(service, statuses, whole=request.loops is None))
-    return Reply(200, text.encode(), b"text/plain; version=0.0.4; charset=utf-8")
+    statuses = {loop: status for loop, status in (await service.recent_statuses()).items() if request.sees(loop)}
+    processes = of_process(service) if service.workers is None else of_workers(await service.workers.metrics())
+    families = list(of_loops(statuses))
+    for name, kind, help_, values in processes:
+        if request.loops is None:
+            families.append((name, kind, help_, values))
+        elif name == FALLBACKS:
+            families.append((name, kind, help_, [each for each in values if request.sees(each[0]["loop"])]))
+    return Reply(200, text(families).encode(), b"text/plain; version=0.0.4; charset=utf-8")
 
 
 async def openapi(service: Service, request: Request) -> Reply:

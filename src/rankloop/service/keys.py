@@ -7,13 +7,13 @@ import hmac
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterable
-from typing import get_args
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol, get_args
 
 import msgspec
 
-from rankloop.live.settings import check_name, duration, one_of
-from rankloop.live.stores import Store
+from rankloop.live.names import check_name
+from rankloop.live.settings import duration, one_of
 from rankloop.service.messages import KeyInfo, Role
 
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -105,6 +105,16 @@ def new_key(
     return text, Key(id_, role, digest_of(text), named, places, note, created, ends)  # type: ignore[arg-type]
 
 
+class KeyStore(Protocol):
+    """Where digests of keys are kept."""
+
+    def keys(self) -> Mapping[str, bytes]:
+        """What is kept of each access key, by the key's name."""
+
+    def put_key(self, name: str, record: bytes) -> None:
+        """Keep something of an access key, in place of what is there, and return once it is durable."""
+
+
 class KeyRing:
     """The access keys of a store.
 
@@ -132,7 +142,7 @@ class KeyRing:
     >>> store.close()
     """
 
-    def __init__(self, store: Store, *, admin: str | None = None, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, store: KeyStore, *, admin: str | None = None, clock: Callable[[], float] = time.time) -> None:
         self._store, self._clock = store, clock
         self._fixed: Key | None = None
         if admin is not None:

@@ -33,6 +33,8 @@ class Limits:
         Requests per second of one address that uses a browser's key.
     guesses
         Requests per second of one address without a valid key.
+    slow
+        Seconds from which a request is told of in the log.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class Limits:
     rate: float = 0.0
     browser_rate: float = 20.0
     guesses: float = 5.0
+    slow: float = 1.0
 
     @classmethod
     def told(cls, values: Mapping[str, Any]) -> Limits:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from rankloop.live.settings import LONGEST_LIST, LONGEST_NAME
+from rankloop.live.names import LONGEST_LIST, LONGEST_NAME
 
 MOST_EVENTS = 1_000
 """Events in one request."""
@@ -82,7 +82,7 @@ class Heard(Struct, omit_defaults=True):
     """What became of an event."""
 
     fate: str
-    """accepted, duplicate, ignored, late, expired, unknown, foreign or invalid."""
+    """accepted, duplicate, ignored, late, expired, unknown, foreign or invalid; of a UBI record also not_understood."""
     reason: str = ""
 
 
@@ -123,15 +123,6 @@ class LoopsAnswer(Struct):
     """All loops that the key may see."""
 
     loops: list[LoopAnswer]
-
-
-class KeyAnswer(Struct, omit_defaults=True):
-    """What a loop knows for a key."""
-
-    loop: str
-    key: str
-    best: list[str]
-    receipt: dict[str, Any] | None = None
 
 
 class RevertRequest(Struct, forbid_unknown_fields=True):
@@ -184,6 +175,17 @@ class KeyInfo(Struct):
     created: float
     expires: float | None
     revoked: float | None
+
+
+class KeyUsed(Struct):
+    """What the key that asks may do."""
+
+    id: str
+    role: Role
+    loops: list[str]
+    expires: float | None
+    read_only: bool = False
+    """Whether nobody can change anything here, whatever their key."""
 
 
 class KeyMade(Struct):

@@ -16,6 +16,8 @@ PARAMETERS = {
     "loop": "Name of a loop.",
     "key": "Key that has a learner of its own, such as a query; slashes and blanks percent-encoded.",
     "id": "Id of an impression, or of an access key.",
+    "version": "Version of the dashboard's files, from the page itself.",
+    "file": "Name of a file of the dashboard.",
 }
 DESCRIPTION = """\
 Lists out, clicks in, learned once. Production's list goes to `rank`, the list to show comes back with an id, and what
@@ -69,7 +71,7 @@ def _operation(route: Route, schema_of: dict[str, Any]) -> dict[str, Any]:
         if route.role == "events":
             operation["description"] = "For keys of role events, rank or admin."
     named = [part[1:-1] for part in route.parts if part.startswith("{")]
-    if named:
+    if named or route.query:
         operation["parameters"] = [
             {
                 "name": name,
@@ -79,6 +81,9 @@ def _operation(route: Route, schema_of: dict[str, Any]) -> dict[str, Any]:
                 "schema": {"type": "string"},
             }
             for name in named
+        ] + [
+            {"name": name, "in": "query", "description": each.description, "schema": dict(each.schema)}
+            for name, each in route.query.items()
         ]
     if route.takes is not None:
         content = {"application/json": {"schema": _schema(route.takes, schema_of)}}
@@ -108,7 +113,7 @@ def _problems(route: Route) -> set[int]:
         found.add(404)
     if route.method != "GET":
         found |= {400, 408, 413}
-    if route.takes is not None:
+    if route.takes is not None or route.query:
         found.add(422)
     return found
 

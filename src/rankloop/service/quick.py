@@ -14,7 +14,11 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from rankloop.live import StoreError
 from rankloop.live.events import FIELDS
-from rankloop.service.handlers import hear, ranked, read_event, read_rank
+from rankloop.service.answering import problem
+from rankloop.service.handlers import ranked, read_event, read_rank
+from rankloop.service.heads import Head
+from rankloop.service.hearing import hear
+from rankloop.service.logs import tell_unusual
 from rankloop.service.messages import encode
 from rankloop.service.problems import Problem, senseless
 
@@ -55,15 +59,34 @@ class QuickProtocol(HttpToolsProtocol):
         self._hot = ""
         """What is asked for, where the request may be answered here: the route's name."""
         self._large = False
+        self._between = True
+        """Whether the parser is not in the middle of a request."""
+        self._data = b""
+        """What has come, if it began with a request."""
         self._loop_asked = ""
         self._body = b""
         self._waiting = _Waiting()
         self._reply = b""
         self._fate = ""
         self._begun = self._idle_since = 0.0
-        self._id = b""
+        self._id = self._id_given = b""
 
     # -- reading a request ---------------------------------------------------------------------------------------
+
+    def data_received(self, data: bytes) -> None:
+        """Answer a request whose head is known; let the parser read all others."""
+        self._data = self._id_given = b""
+        if self._between:
+            found = self._quick.heads.find(data)
+            if found is not None and self._is_free and self._answer(*found):
+                return
+            self._data = data
+        super().data_received(data)
+
+    @property
+    def _is_free(self) -> bool:
+        """Whether nothing is being answered, so that an answer may be written at once."""
+        return (self.cycle is None or self.cycle.response_complete) and not self.flow.write_paused
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header."""
@@ -74,18 +97,18 @@ class QuickProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin with another request."""
         super().on_message_begin()
-        self._large = False
+        self._large = self._between = False
 
     def on_headers_complete(self) -> None:
         """Decide which way a request goes."""
         if self._large:
             super().on_headers_complete()
             return
-        if self.parser.get_method() == b"POST" and not self.expect_100_continue and not self.flow.write_paused:
+        if self.parser.get_method() == b"POST" and not self.expect_100_continue and self._is_free:
             url = self.url
-            if (self.cycle is None or self.cycle.response_complete) and self.parser.should_keep_alive():
+            if self.parser.should_keep_alive():
                 if url == b"/v1/events":
-                    self._hot = "events"
+                    self._hot, self._loop_asked = "events", ""
                 elif url.endswith(RANK_END) and (found := self._quick.hot_loop(url)):
                     self._hot, self._loop_asked = "rank", found
         if self._hot:
@@ -104,12 +127,31 @@ class QuickProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Answer at once, or go the other way."""
-        if self._hot and not self._answer():
+        self._between = True
+        if self._hot:
+            head = self._read_head()
+            if head is not None and self._answer(head, self._body):
+                self._hot = ""
+                if self._data and not self._id_given:
+                    self._quick.heads.remember(self._data, head)
+                return
             self._hand_over()
-        elif self._hot:
-            self._hot = ""
-            return
         super().on_message_complete()
+
+    def _read_head(self) -> Head | None:
+        """What the headers say; None if that is for the application."""
+        key = ""
+        self._id_given = b""
+        for name, value in self.headers:
+            if name == b"authorization":
+                if value[:7].lower() != b"bearer ":
+                    return None
+                key = value[7:].decode("latin-1").strip()
+            elif name in (b"origin", b"content-encoding", b"transfer-encoding"):
+                return None
+            elif name == b"x-request-id":
+                self._id_given = self._quick.checked_id(value)
+        return Head(self._hot, self._loop_asked, key, len(self._body)) if key else None  # type: ignore[arg-type]
 
     def _hand_over(self) -> None:
         """Let the application answer, as if nothing had happened."""
@@ -120,38 +162,31 @@ class QuickProtocol(HttpToolsProtocol):
 
     # -- answering -----------------------------------------------------------------------------------------------
 
-    def _answer(self) -> bool:
+    def _answer(self, head: Head, body: bytes) -> bool:
         """Answer a request, or begin to wait for the disk; False if it must go the other way."""
         quick, service = self._quick, self._quick.service
-        if not service.ready or service.limits.rate or service.committer.waiting >= service.limits.requests:
+        if not service.ready or service.leaving or service.limits.rate:
             return False
         self._begun = time.perf_counter()
-        authorization = id_ = None
-        for name, value in self.headers:
-            if name == b"authorization":
-                authorization = value
-            elif name == b"origin" or name == b"content-encoding":
-                return False
-            elif name == b"x-request-id":
-                id_ = quick.checked_id(value)
-        if authorization is None or authorization[:7].lower() != b"bearer ":
+        key = service.keys.find(head.key)
+        if key is None or key.origins or not key.allows(head.route):
             return False
-        key = service.keys.find(authorization[7:].decode("latin-1").strip())
-        if key is None or key.origins or not key.allows(self._hot):  # type: ignore[arg-type]
-            return False
-        self._id = id_ or quick.new_id()
-        if self._hot == "events":
-            return self._take(key.loops or None)
-        return key.sees(self._loop_asked) and self._rank()
+        self._id = self._id_given or quick.new_id()
+        if head.route == "events":
+            return self._take(body, key.loops or None)
+        return key.sees(head.loop) and self._rank(head.loop, body)
 
-    def _rank(self) -> bool:
-        service, loop = self._quick.service, self._loop_asked
+    def _rank(self, loop: str, body: bytes) -> bool:
+        service = self._quick.service
         try:
-            asked = read_rank(self._body)
-            shown = service.prompt.rank(
+            asked = read_rank(body)
+            part = service.only or service.find(loop, asked.key)
+            if part is None:
+                return False
+            shown = part.prompt.rank(
                 loop, asked.key, asked.items, user=asked.user, pinned=asked.pinned, deferred=asked.deferred
             )
-        except (Problem, ValueError):  # which is told better there
+        except Exception:  # which is told better there, and answered with production's list if it is a bug
             return False
         if shown is None:
             return False
@@ -162,13 +197,16 @@ class QuickProtocol(HttpToolsProtocol):
         self.on_response_complete()
         return True
 
-    def _take(self, loops: tuple[str, ...] | None) -> bool:
+    def _take(self, body: bytes, loops: tuple[str, ...] | None) -> bool:
         service = self._quick.service
         try:
-            given = read_event(self._body)
-        except Problem:
+            given = read_event(body)
+            part = service.only or service.find_id(given.get("impression"))
+            if part is None or part.committer.waiting >= service.limits.requests:
+                return False
+            heard = hear(part, given, loops)
+        except Exception:
             return False
-        heard = hear(service, given, loops)
         if heard is None:
             return False
         self._fate = heard.fate
@@ -179,7 +217,7 @@ class QuickProtocol(HttpToolsProtocol):
         self._waiting = _Waiting()  # requests that come meanwhile wait behind it, and take its place
         self.cycle = self._waiting  # type: ignore[assignment]
         service.requests += 1
-        service.committer.when_durable(self._durable)
+        part.committer.when_durable(self._durable)
         return True
 
     def _durable(self, error: Exception | None) -> None:
@@ -194,7 +232,9 @@ class QuickProtocol(HttpToolsProtocol):
             self._reply = self._problem(Problem(503, told, retry_after=1))
         else:
             service.metrics.fates[self._fate] += 1
-        service.metrics.observe("events", status, time.perf_counter() - self._begun)
+        seconds = time.perf_counter() - self._begun
+        service.metrics.observe("events", status, seconds)
+        tell_unusual(service.limits.slow, "events", status, seconds, self._id)
         if waiting.disconnected or self.transport.is_closing():
             return
         self.transport.write(self._reply)
@@ -202,8 +242,8 @@ class QuickProtocol(HttpToolsProtocol):
             self.transport.close()
         self.on_response_complete()
 
-    def _problem(self, problem: Problem) -> bytes:
-        reply = self._quick.problem(problem, self._id)
+    def _problem(self, error: Problem) -> bytes:
+        reply = problem(error, self._id.decode())
         return self._whole(reply.status, reply.body, reply.media, reply.headers)
 
     def _whole(self, status: int, body: bytes, media: bytes = b"application/json", more: Any = ()) -> bytes:

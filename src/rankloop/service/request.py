@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
 
 from rankloop.service.keys import Key
 from rankloop.service.messages import encode
@@ -14,25 +15,62 @@ Headers = Sequence[tuple[bytes, bytes]]
 JSON = b"application/json"
 
 
+class Query(NamedTuple):
+    """Something that may stand in an address after a question mark."""
+
+    description: str
+    schema: Mapping[str, Any]
+    """What it must be, in the words of JSON Schema: a string, or a whole number with its limits."""
+    default: str = ""
+
+
+def read_query(given: bytes, known: Mapping[str, Query]) -> dict[str, str]:
+    """What stands in an address after the question mark; what is not known is left out, and the last of several counts.
+
+    >>> known = {"limit": Query("How many.", {"type": "integer", "minimum": 1, "maximum": 200}, "50")}
+    >>> read_query(b"limit=7&other=1", known), read_query(b"", known)
+    ({'limit': '7'}, {'limit': '50'})
+    """
+    try:
+        pairs = dict(parse_qsl(given.decode("latin-1"), keep_blank_values=True, errors="strict"))
+    except ValueError:
+        raise Problem(422, "what follows the question mark is not UTF-8, percent-encoded") from None
+    found = {name: pairs.get(name, each.default) for name, each in known.items()}
+    for name, value in found.items():
+        schema = known[name].schema
+        if schema["type"] == "integer":
+            is_number = value.isascii() and value.isdigit() and len(value) < 10
+            if not is_number or not schema["minimum"] <= int(value) <= schema["maximum"]:
+                wanted = f"a whole number from {schema['minimum']} to {schema['maximum']}"
+                raise Problem(422, f"{name} must be {wanted}, not {value[:40]!r}", field=name)
+        elif len(value) > schema["maxLength"]:
+            raise Problem(422, f"{name} must have at most {schema['maxLength']:,} characters", field=name)
+    return found
+
+
 class Request:
     """A request whose key has been checked.
 
     Parameters
     ----------
     parameters
-        What stands in the path.
+        What stands in the path, and after the question mark.
     body
         What was sent.
     key
         Whose request it is; None where no key is needed.
     id
         Id of the request.
+    forwarded
+        Whether another worker has passed it on: it is not passed on again.
     """
 
-    __slots__ = ("body", "id", "key", "parameters")
+    __slots__ = ("body", "forwarded", "id", "key", "parameters")
 
-    def __init__(self, parameters: dict[str, str], body: bytes, key: Key | None, id_: str) -> None:
-        self.parameters, self.body, self.key, self.id = parameters, body, key, id_
+    def __init__(
+        self, parameters: dict[str, str], body: bytes, key: Key | None, id_: str, *, forwarded: bool = False
+    ) -> None:
+        self.parameters, self.body, self.key, self.id, self.forwarded = parameters, body, key, id_, forwarded
 
     @property
     def loop(self) -> str:

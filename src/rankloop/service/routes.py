@@ -12,12 +12,14 @@ from urllib.parse import unquote_to_bytes
 
 from msgspec import Meta
 
-from rankloop.service import handlers, messages
+from rankloop.service import beacon, handlers, messages, ubi, view_messages, views
+from rankloop.service.dashboard import serving
 from rankloop.service.messages import Role
-from rankloop.service.request import Reply, Request
+from rankloop.service.request import Query, Reply, Request
 from rankloop.service.service import Service
 
 Events = Annotated[list[messages.Event], Meta(max_length=messages.MOST_EVENTS)]
+Records = Annotated[list[Any], Meta(max_length=messages.MOST_EVENTS)]
 Handler = Callable[[Service, Request], Awaitable[Reply]]
 
 
@@ -41,10 +43,14 @@ class Route:
         Type of the answer's body for each status other than those of problems.
     problems
         Statuses of problems that it may answer with, besides those that any route may.
+    query
+        What may stand in the address after a question mark, by name.
     browser
         Whether a web page may call it with a browser's key.
     media
         Type of an answer that is not JSON.
+    fall_back
+        What answers instead, given the reason, if the worker that should is away.
     """
 
     method: str
@@ -55,8 +61,10 @@ class Route:
     takes: Any = None
     gives: Mapping[int, Any] = field(default_factory=dict)
     problems: Sequence[int] = ()
+    query: Mapping[str, Query] = field(default_factory=dict)
     browser: bool = False
     media: str = "application/json"
+    fall_back: Callable[[Service, Request, str], Reply] | None = None
 
     @property
     def name(self) -> str:
@@ -75,9 +83,13 @@ def _loop(method: str, end: str, *more: Any, **options: Any) -> Route:
 
 ROUTES: list[Route] = [
     _loop("POST", "/rank", handlers.rank, "rank", "The list to show, from production's list.",
-          takes=messages.RankRequest, gives={200: messages.Ranked}, problems=(404,)),
+          takes=messages.RankRequest, gives={200: messages.Ranked}, problems=(404,), fall_back=handlers.rank_without),
     Route("POST", "/v1/events", handlers.events, "events", "Tell of one event, or of up to 1,000.",
           takes=(messages.Event, Events), gives={200: (messages.Heard, messages.HeardAll)}, browser=True),
+    Route("POST", "/v1/ubi/events", ubi.ubi_events, "events", "Events of User Behavior Insights, up to 1,000.",
+          takes=(dict[str, Any], Records), gives={200: messages.HeardAll}, browser=True),
+    Route("POST", "/v1/ubi/queries", ubi.ubi_queries, "events", "Queries of User Behavior Insights, up to 1,000.",
+          takes=(dict[str, Any], Records), gives={200: messages.HeardAll}, browser=True),
     _loop("POST", "/duel", handlers.duel, "rank", "The two rankers to run for the next user.",
           takes=messages.DuelRequest, gives={200: messages.DuelAnswer}, problems=(404,)),
     _loop("POST", "/interleave", handlers.interleave, "rank", "One list of the lists of a duel's two rankers.",
@@ -96,8 +108,16 @@ ROUTES: list[Route] = [
           gives={200: messages.Done}, problems=(404,)),
     _loop("POST", "/revert", handlers.revert, "admin", "Set a key back to production's list.",
           takes=messages.RevertRequest, gives={200: messages.Done}, problems=(404,)),
-    _loop("GET", "/keys/{key}", handlers.get_key, "read", "What a loop knows for a key, and its receipt.",
-          gives={200: messages.KeyAnswer}, problems=(404,)),
+    Route("GET", "/v1/overview", views.get_overview, "read", "All loops at a glance, and what happened lately.",
+          gives={200: view_messages.OverviewAnswer}),
+    _loop("GET", "/race", views.get_race, "read", "The race of rankers.",
+          gives={200: view_messages.RaceAnswer}, problems=(404,)),
+    _loop("GET", "/keys", views.get_keys, "read", "The keys of a loop, those with the most traffic first.",
+          gives={200: view_messages.KeysPage}, problems=(404,), query=views.KEYS_QUERY),
+    _loop("GET", "/keys/{key}", views.get_key, "read", "What a loop knows for a key, and its receipt.",
+          gives={200: view_messages.KeyAnswer}, problems=(404,)),
+    _loop("GET", "/keys/{key}/history", views.get_history, "read", "How a key came to be what it is.",
+          gives={200: view_messages.HistoryAnswer}, problems=(404,)),
     _loop("POST", "/keys/{key}/revert", handlers.revert_key, "admin", "Set a key back to production's list.",
           gives={200: messages.Done}, problems=(404,)),
     Route("GET", "/v1/impressions/{id}", handlers.get_impression, "read", "Why this list.",
@@ -106,6 +126,8 @@ ROUTES: list[Route] = [
           gives={200: messages.KeysAnswer}),
     Route("POST", "/v1/keys", handlers.make_key, "admin", "Make an access key; it is shown this once.",
           takes=messages.KeyRequest, gives={201: messages.KeyMade}),
+    Route("GET", "/v1/key", serving.key_used, "read", "What the key that asks may do.",
+          gives={200: messages.KeyUsed}),
     Route("DELETE", "/v1/keys/{id}", handlers.revoke_key, "admin", "Make an access key invalid at once.",
           gives={200: messages.KeyInfo}, problems=(404,)),
     Route("GET", "/health/live", handlers.health_live, None, "Whether the process should go on.",
@@ -115,8 +137,15 @@ ROUTES: list[Route] = [
     Route("GET", "/metrics", handlers.metrics, "read", "Counts for Prometheus.",
           gives={200: str}, media="text/plain; version=0.0.4; charset=utf-8"),
     Route("GET", "/openapi.json", handlers.openapi, None, "This description.", gives={200: dict[str, Any]}),
+    Route("GET", "/beacon.js", beacon.beacon, None, "The script that reports what users do on a web page.",
+          gives={200: str}, media=beacon.MEDIA),
+    Route("GET", "/", serving.dashboard, None, "The dashboard, a page that asks for a key.",
+          gives={200: str}, media="text/html; charset=utf-8"),
+    Route("GET", "/dashboard/{version}/{file}", serving.dashboard_file, None, "A script or style of the dashboard.",
+          gives={200: str}, media="*/*"),
 ]  # fmt: skip
 """All routes."""
+BY_NAME = {route.name: route for route in ROUTES}
 
 
 class Router:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NamedTuple
 
 import uvicorn
 
@@ -41,9 +43,57 @@ def address_of(listening: socket.socket) -> str:
     return f"http://{shown}:{port}"
 
 
-def server_of(app: App) -> uvicorn.Server:
+class Greeting(NamedTuple):
+    """What to say when a service is ready: the store, the address, the admin key if it was made just now."""
+
+    store: str
+    address: str
+    first_key: str | None
+    fixed: bool
+    """Whether the environment sets an admin key."""
+
+
+Leave = Callable[["Server"], Awaitable[None]]
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server, which may have something to do before it ends.
+
+    Parameters
+    ----------
+    config
+        What uvicorn is told.
+    leave
+        What is done when the process is told to end; nothing if not given, or if it is told twice.
+    """
+
+    def __init__(self, config: uvicorn.Config, leave: Leave | None) -> None:
+        super().__init__(config)
+        self._leave = leave
+        self._leaving: asyncio.Task[None] | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end."""
+        leave, self._leave = self._leave, None
+        if leave is None or not self.started:
+            super().handle_exit(sig, frame)
+        else:
+            loop = asyncio.get_running_loop()
+            loop.call_soon_threadsafe(self._begin_to_leave, leave, sig, frame)
+
+    def _begin_to_leave(self, leave: Leave, sig: int, frame: FrameType | None) -> None:
+        async def leaving() -> None:
+            try:
+                await leave(self)
+            finally:
+                super(Server, self).handle_exit(sig, frame)
+
+        self._leaving = asyncio.get_running_loop().create_task(leaving())
+
+
+def server_of(app: App, leave: Leave | None = None) -> Server:
     """A server for the application: plain ASGI on uvicorn, with a shorter way for what is hot."""
-    return uvicorn.Server(
+    return Server(
         uvicorn.Config(
             app,
             loop="uvloop",
@@ -58,7 +108,8 @@ def server_of(app: App) -> uvicorn.Server:
             timeout_keep_alive=75,
             timeout_graceful_shutdown=SECONDS_TO_DRAIN,
             backlog=2048,
-        )
+        ),
+        leave,
     )
 
 
@@ -68,7 +119,7 @@ def serve(
     config: str | Path | None = None,
     host: str = "127.0.0.1",
     port: int = 8000,
-    when_ready: Callable[[Service, str], None] = lambda *_: None,
+    when_ready: Callable[[Greeting], None] = lambda _: None,
     **options: Any,
 ) -> None:
     """Serve until SIGTERM or Ctrl-C; then finish what has begun, write everything and let go of the store.
@@ -82,21 +133,39 @@ def serve(
     host, port
         Where to listen; port 0 takes any that is free.
     when_ready
-        Called with the service and its address once it is ready.
+        Called once it is ready.
     options
         What `Service` takes besides.
     """
     service = Service(store, config=config, admin=admin_key(), **options)
-    listening = listen(host, port)
-    app = App(service, on_failure=lambda: setattr(server, "should_exit", True))
-    server = server_of(app)
+    with listen(host, port) as listening:
+        address = address_of(listening)
+        service.when_ready = lambda: when_ready(
+            Greeting(service.store_name, address, service.first_key, service.keys.fixed)
+        )
+        serve_from(listening, service)
+
+
+def serve_from(listening: socket.socket, service: Service, leave: Leave | None = None) -> None:
+    """Serve from a socket until SIGTERM or Ctrl-C.
+
+    Parameters
+    ----------
+    listening
+        The socket.
+    service
+        What answers.
+    leave
+        What is to be done when the process is told to end, before the server is closed.
+    """
+    patient = service.workers is not None
+    app = App(service, on_failure=lambda: setattr(server, "should_exit", True), patient=patient)
+    server = server_of(app, leave)
     log_to()
     sys.setswitchinterval(SWITCH_INTERVAL)
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGTERM, signal.SIGINT):  # the server handles them, and then passes them on to these
             signal.signal(number, lambda *_: None)
-    service.when_ready = lambda: when_ready(service, address_of(listening))
-    with listening:
-        server.run(sockets=[listening])
+    server.run(sockets=[listening])
     if service.failed is not None:
         raise service.failed
