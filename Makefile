@@ -7,13 +7,13 @@ PIP_FLAGS := --quiet --disable-pip-version-check --no-compile
 # Where no byte code may be written, every process that the tests start would compile its imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check bench chaos docs clean
+.PHONY: help demo test check bench chaos fleet-chaos day photographs docs clean
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
 
 $(VENV)/base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install $(PIP_FLAGS) --editable '.[plots]'
+	$(BIN)/python -m pip install $(PIP_FLAGS) --editable '.[plots,serve,client]'
 	@touch $@
 
 $(VENV)/dev: pyproject.toml $(VENV)/base
@@ -51,11 +51,20 @@ bench: $(VENV)/dev  ## speed, as ratios to the naive form in the same run
 	$(BIN)/python benchmarks/runner.py
 	$(BIN)/python benchmarks/cold_start.py
 
+day: $(VENV)/dev  ## 24 hours in fast motion: 2 million impressions
+	$(BIN)/python tests/live_day.py
+
 chaos: $(VENV)/dev  ## kill -9 under load, 200 times for each kind of store
 	rm -rf chaos-store && mkdir chaos-store
 	$(BIN)/python tests/live/chaos.py chaos-store/shop.db --kills 200
 	$(BIN)/python tests/live/chaos.py postgres --kills 200
 	rm -rf chaos-store
+
+fleet-chaos: $(VENV)/dev  ## four workers on PostgreSQL, killed, stopped, cut off and replaced under load
+	$(BIN)/python tests/service/fleet_chaos.py --rounds 3
+
+photographs: $(VENV)/dev  ## the pictures of the dashboard in docs, taken with Chromium
+	PYTHONPATH=tests $(BIN)/python tests/service/dashboard/photographs.py docs/images
 
 docs: $(VENV)/docs  ## the site, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 LIMIT = 200.0
 """Seconds that a program may take, on a machine with much else to do."""
@@ -44,6 +48,16 @@ def interrupt(process: subprocess.Popen[str]) -> tuple[str, str]:
     """Press Ctrl-C; what the program then prints until it ends, and its errors."""
     process.send_signal(signal.SIGINT)
     return process.communicate(timeout=LIMIT)
+
+
+def tool(name: str, *, where: str) -> str:
+    """The path of a program that is beside Python or on this machine; without it the test is skipped."""
+    beside = Path(sys.executable).with_name(name)
+    path = os.pathsep.join((os.environ["PATH"], "/usr/sbin"))
+    found = str(beside) if beside.exists() else shutil.which(name, path=path)
+    if found is None:
+        pytest.skip(f"{name} is not installed ({where})")
+    return found
 
 
 def environment(**changed: str) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 
 import processes
@@ -10,12 +11,13 @@ import pytest
 import rankloop
 
 NAMES = """
-C2UCB DTS REX3 RMED1 RUCB AsyncLive BatchRank BubbleRank CascadeDUCB CascadeHybrid CascadeHybridTS CascadeKLUCB
-CascadeLSB CascadeLSBFull CascadeLinTS CascadeLinUCB CascadeLinUCBFull CascadeModel CascadeSWUCB CascadeUCB1
-ClickEnvironment ClickPolicy ClickProblem DependentClickModel Difference DriftingCascade DriftingDependentClickModel
-DriftingPositionBasedModel Duel DuelingPolicy FeaturePolicy FixedRanking HybridCascade HybridClippingWarning
-HybridProblem LSBGreedy Live MergeDTS MergeRUCB PositionBasedModel PreferenceMatrix RankedEXP3 Ranking RecurRank
-Result Segments SelfSparring Sparring TopRank click_problems difference hybrid_problems load plot simulate train
+C2UCB DTS REX3 RMED1 RUCB AsyncClient AsyncLive BatchRank BubbleRank CascadeDUCB CascadeHybrid CascadeHybridTS
+CascadeKLUCB CascadeLSB CascadeLSBFull CascadeLinTS CascadeLinUCB CascadeLinUCBFull CascadeModel CascadeSWUCB
+CascadeUCB1 ClickEnvironment ClickPolicy ClickProblem Client DependentClickModel Difference DriftingCascade
+DriftingDependentClickModel DriftingPositionBasedModel Duel DuelingPolicy FeaturePolicy FixedRanking HybridCascade
+HybridClippingWarning HybridProblem LSBGreedy Live MergeDTS MergeRUCB PositionBasedModel PreferenceMatrix RankedEXP3
+Ranking RecurRank Result Segments SelfSparring Sparring TopRank click_problems difference hybrid_problems load plot
+simulate train
 """
 
 
@@ -113,3 +115,25 @@ def test_every_policy_and_environment_is_public() -> None:
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(AttributeError, match="MergeDts"):
         rankloop.MergeDts  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("module", "former", "name"),
+    [
+        ("kernels", "below", "draw_index"),
+        ("interleaving", "Outcome", "Preference"),
+        ("interleaving", "judge", "score_clicks"),
+    ],
+)
+def test_former_names_are_found_with_a_warning(module: str, former: str, name: str) -> None:
+    room = importlib.import_module(f"rankloop.{module}")
+    with pytest.warns(DeprecationWarning, match=f"{module}.{former} is called {name} now"):
+        assert getattr(room, former) is getattr(room, name)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        room.nothing  # noqa: B018
+
+
+def test_the_former_name_of_an_interleaving_s_preference_warns() -> None:
+    page = rankloop.interleaving.TeamDraft().interleave([["a", "b"], ["b", "a"]], length=2, seed=1)
+    with pytest.warns(DeprecationWarning, match="outcome is called preference now"):
+        assert page.outcome([1, 0]) == page.preference([1, 0])

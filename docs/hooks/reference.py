@@ -11,6 +11,7 @@ FOLDER = "reference"
 
 ROOMS = {
     "live": ("Live", "rankloop.live"),
+    "client": ("Client", "rankloop.client"),
     "policies": ("Policies", "rankloop.policies"),
     "environments": ("Environments", "rankloop.environments"),
     "simulation": ("Simulation", "rankloop.simulation"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-import re
 import sys
 import time
 from pathlib import Path
@@ -15,12 +14,9 @@ import pytest
 from command_line import rankloop, refused
 
 import rankloop as rl
-from rankloop.cli import demo as demo_module
 from rankloop.cli.arguments import click_policies, default_policies, dueling_policies, make_policies
 from rankloop.cli.errors import Refused
 from rankloop.cli.own_problem import file_name
-from rankloop.experiments.catalogue import EXPERIMENTS
-from rankloop.simulation.result import Run
 
 MATRIX = "0.5,0.9,0.8\n0.1,0.5,0.7\n0.2,0.3,0.5\n"
 
@@ -258,7 +254,7 @@ def test_a_nearly_right_file_name_is_suggested(matrix: Path) -> None:
 
 
 def test_places_that_cannot_be_written(matrix: Path, tmp_path: Path) -> None:
-    for command in (["duel", matrix, "--horizon", "10"], ["demo", "--horizon", "10"]):
+    for command in (["duel", matrix, "--horizon", "10"], ["demo", "--visits", "10"]):
         assert "is a file" in refused(*command, "--out", matrix)
         assert "is a file, not a folder" in refused(*command, "--out", matrix / "below" / "it")
     if os.getuid() != 0:
@@ -311,62 +307,6 @@ def test_help_and_version() -> None:
     nothing = rankloop()
     assert "duel" in nothing.stdout
     assert nothing.stderr == ""
-
-
-def test_demo_ends_in_a_page_and_data(tmp_path: Path) -> None:
-    out = tmp_path / "demo"
-    result = rankloop("demo", "--out", out, "--horizon", "300", "--runs", "2")
-    assert result.exit_code == 0, result.output
-    page = (out / "index.html").read_text()
-    parts = [part for make in demo_module.PARTS for part in make(300, 2)]
-    for part in parts:
-        assert part.title in page
-        assert part.title in result.stdout
-        assert "What this can show:" in part.text
-    assert page.count("<svg") == 2 + 3 + 1 + 2
-    assert "clicks per list" in page
-    assert "unsafe of first 100" in page
-    assert "regret after the first change" in page
-    assert "undecided" not in page.partition("<body>")[2] + result.stdout
-    assert (out / "index.html").as_uri() in result.stdout
-    assert sorted(path.name for path in out.iterdir()) == ["index.html", "results.csv"]
-    assert 'href="results.csv"' in page
-    rows = list(csv.DictReader((out / "results.csv").read_text().splitlines()))
-    assert {row["experiment"] for row in rows} == {part.title for part in parts}
-    assert {row["policy"] for row in rows} == {
-        type(policy(part.environment[0]) if callable(policy) else policy).__name__
-        for part in parts
-        for policy in part.policies
-    }
-    assert max(int(row["step"]) for row in rows) == 300
-
-
-def made_up_result(policy: str, regret: list[float]) -> rl.Result:
-    """A result with one run of each regret."""
-    runs = {k: Run({"regret": np.array([value])}, 0, False, 0.1) for k, value in enumerate(regret)}
-    return rl.Result({"policy": policy, "winners": [0]}, np.array([100]), runs)
-
-
-def test_demo_compares_by_intervals_and_says_what_would_decide() -> None:
-    few, many = made_up_result("A", [9.0, 10.0, 11.0]), made_up_result("B", [90.0, 100.0, 110.0])
-    assert demo_module._compared(few, many) == "A has 0.1 times the regret of B (99% interval: 0.0686 to 0.146)."
-    near = demo_module._compared(few, made_up_result("C", [9.0, 10.5, 12.0]))
-    assert near.startswith("A has 0.952 times the regret of C (99% interval: 0.")
-    assert re.search(r"To tell which of the two has less needs about [\d,]+ times as many runs\.$", near)
-    assert "needs more runs" in demo_module._compared(made_up_result("A", [1.0]), made_up_result("B", [2.0]))
-    assert "no ratio" in demo_module._compared(made_up_result("A", [0.0, 0.0]), many)
-
-
-def test_demo_goes_on_to_the_claims_of_the_thesis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    monkeypatch.setattr(demo_module, "PARTS", ())
-    monkeypatch.setattr("rankloop.cli.reproduce.reproduce", lambda names, **given: asked.append((names, given)))
-    assert rankloop("demo", "--out", tmp_path, "--seed", "3", "--claims").exit_code == 0
-    given = {"out": tmp_path / "reproduction", "seed": "3", "beside": "../index.html"}
-    assert asked == [(list(demo_module.IN_THE_REPORT), given)]
-    assert 'href="reproduction/index.html"' in (tmp_path / "index.html").read_text()
-    known = {experiment.name: experiment.chapter for experiment in EXPERIMENTS}
-    assert [known[name] for name in demo_module.IN_THE_REPORT] == [2, 3, 4, 5]
 
 
 def test_the_module_is_the_command_too() -> None:

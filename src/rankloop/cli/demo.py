@@ -1,374 +1,90 @@
-"""`rankloop demo`: what the package does, at small scale, ending in a page to look at."""
+"""`rankloop demo`: the four problems live, at small scale, ending in a page to look at."""
 
 from __future__ import annotations
 
-import math
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rankloop.cli.errors import Refused, refusing
 from rankloop.cli.options import Seed, option
 
 if TYPE_CHECKING:
-    from rankloop.environments import PreferenceMatrix
-    from rankloop.policies.features import Explanation
-    from rankloop.simulation import Result
-
-N_QUERIES = 3
-"""Queries of the parts on lists."""
-
-N_USERS = 24
-"""Users of the part on diversity: enough to see a ratio of 1.5 of two policies, at a level of 1 %, 9 times in 10."""
-
-FEWER_LISTS = 20
-"""How many times fewer lists are shown where policies learn by features: they learn faster, and take longer to rank."""
-
-CHANCE = 0.01
-"""The probability that the interval of a comparison misses the truth."""
+    from rankloop.demo.answers import Answer
 
 IN_THE_REPORT = ("duels-cycle", "rerank-violations", "drift-regret", "diversity-positions-movielens")
 """One experiment of each chapter, to show what the report of a reproduction is like."""
 
-Results = Mapping[str, "Result"]
-"""The results of one part by the names of their policies."""
-
-
-class Part(NamedTuple):
-    """One problem of the demo: its policies, each to be simulated in one environment, or for each of several."""
-
-    title: str
-    text: str
-    """What the problem is about, and what a run of this length can show."""
-    policies: Sequence[Any]
-    environment: Any
-    facts: dict[str, str]
-    horizon: int
-    runs: int
-    answer: Callable[[Results], str]
-    """What the results say, in words."""
-    records: Sequence[str] = ("regret",)
-    log: bool = False
-    top: int | None = None
-    unit: str = "lists"
-
-
-def live_evaluation(horizon: int | None, runs: int | None) -> Iterator[Part]:
-    """Which of many rankers is best?"""
-    from rankloop.cli.arguments import make_policies
-    from rankloop.environments import PreferenceMatrix
-
-    steps, n_runs = horizon or 1_000_000, runs or 6
-    problems = (
-        (
-            "Which of 64 rankers is best?",
-            """64 rankers are compared two at a time, by interleaving their lists and counting clicks. One of them beats
-            every other by a little. A comparison of two bad rankers is a bad page for a user, and regret adds up how
-            bad.
-
-            What this can show: within a million comparisons MergeDTS and MergeRUCB eliminate all rankers but one, and
-            from then on they cost nothing. Self-Sparring never stops exploring, so its regret never stops growing.""",
-            PreferenceMatrix.like_features(64),
-            _settled,
-        ),
-        (
-            "Twenty rankers that beat each other in a circle",
-            """One ranker beats the 19 others by a hair, and these beat each other in a circle, with certainty. What
-            counts is not how often a ranker wins, but that it loses to nobody.
-
-            What this can show: a hundred thousand comparisons are enough for MergeDTS and MergeRUCB to find that ranker
-            and be certain, so the rest of the million shows what it costs not to be.""",
-            PreferenceMatrix.cycle(),
-            lambda results: _compared(results["MergeDTS"], results["SelfSparring"]),
-        ),
-    )
-    for title, text, problem, answer in problems:
-        policies = make_policies("MergeDTS,MergeRUCB,SelfSparring", problem.n_arms)
-        facts = {
-            "problem": problem.name,
-            "rankers": f"{problem.n_arms}",
-            "the winner's closest rival": _closest(problem),
-        }
-        yield Part(title, text, policies, problem, facts, steps, n_runs, answer, unit="comparisons")
-
-
-def _closest(problem: PreferenceMatrix) -> str:
-    """How often the winner beats the ranker that comes nearest to it."""
-    [winner] = problem.winners
-    return f"beaten {sorted(problem.preferences[winner])[1]:.1%} of the time"
-
-
-def _settled(results: Results) -> str:
-    """What each policy still paid in the last tenth of its steps, and when SelfSparring will have paid more in all."""
-    found = [f"{name} in {int(each.found.sum())} of {len(each.found)}" for name, each in results.items()]
-    paid = [f"{name} {_growth(each):,.0f}" for name, each in results.items()]
-    lines = [
-        f"Runs that found the best ranker: {', '.join(found)}. Regret of the last tenth of the comparisons: "
-        f"{', '.join(paid)}."
-    ]
-    first, last = results["MergeDTS"], results["SelfSparring"]
-    ahead = float(first.mean()[-1] - last.mean()[-1])
-    if ahead > 0 and _growth(last) > _growth(first):
-        steps = int(first.steps[-1])
-        more = 0.1 * steps * ahead / (_growth(last) - _growth(first))
-        lines.append(
-            f"So far SelfSparring has paid less than MergeDTS. At the pace of the last tenth, to see it pay more needs "
-            f"{_rounded(steps + more)} comparisons."
-        )
-    return " ".join(lines)
-
-
-def _growth(result: Result) -> float:
-    """The mean regret of the last tenth of the steps, or of what comes nearest to that."""
-    import numpy as np
-
-    begin = int(np.searchsorted(result.steps, 0.9 * result.steps[-1], side="right")) - 1
-    return float(result.mean()[-1] - (result.mean()[begin] if begin >= 0 else 0.0))
-
-
-def _rounded(value: float) -> str:
-    """A number of steps with two digits that count."""
-    return f"{float(f'{value:.1e}'):,.0f}"
-
-
-def safe_reranking(horizon: int | None, runs: int | None) -> Iterator[Part]:
-    """How to improve a list without ever breaking it?"""
-    from rankloop.cli.arguments import make_click_policies
-    from rankloop.cli.rerank import COUNTED
-    from rankloop.environments.synthetic_queries import built_in
-
-    steps, problems = horizon or 1_000_000, built_in(N_QUERIES, "PBM")
-    yield Part(
-        "Improve a list, never break it",
-        """A search engine already shows a decent list for each query, and clicks tell how to improve it. Most policies
-        begin by trying all kinds of lists, bad ones too. BubbleRank only ever exchanges neighbours. The price of that
-        safety is that it learns more slowly.
-
-        What this can show: unsafe lists are shown early or never, so a million lists per query show how many there are.
-        They also show whether the safe policy improves on production's list, which FixedRanking shows for ever.""",
-        make_click_policies("BubbleRank,TopRank,FixedRanking", problems[0], problems[0].n_items, steps),
-        problems,
-        {
-            "problem": f"{N_QUERIES} built-in queries, PBM",
-            "items": f"{problems[0].n_items}",
-            "counted": f"top {COUNTED}",
-        },
-        steps,
-        runs or 5,
-        _safety,
-        records=("violations", "ndcg", "regret"),
-        log=True,
-        top=COUNTED,
-    )
-
-
-def _safety(results: Results) -> str:
-    """How many unsafe lists each policy showed, and what safety gained over production."""
-    shown = [
-        f"{name} showed {result.violations[:, -1].sum():,.0f}"
-        for name, result in results.items()
-        if name != "FixedRanking"
-    ]
-    n_lists = len(results["BubbleRank"].finished) * int(results["BubbleRank"].steps[-1])
-    return (
-        f"Of {n_lists:,} lists, so many were unsafe: {'; '.join(shown)}. "
-        f"{_compared(results['BubbleRank'], results['FixedRanking'])}"
-    )
-
-
-def changing_preferences(horizon: int | None, runs: int | None) -> Iterator[Part]:
-    """What to do when tastes change?"""
-    from rankloop.cli.arguments import make_click_policies
-    from rankloop.environments.synthetic_queries import N_EPOCHS, built_in, drifting
-
-    steps = horizon or 100_000
-    if steps < N_EPOCHS:
-        return
-    users = drifting(built_in(N_QUERIES, "CM"), steps, 0)
-    yield Part(
-        "Follow users who change their minds",
-        f"""In every second epoch, grey in the picture, three items that nobody wanted become what everybody wants, and
-        fall back at its end. A policy that remembers everything trusts old clicks. CascadeSWUCB looks at the last
-        clicks only, and CascadeDUCB lets old ones fade: they pay a little after each change, and are right again.
-
-        What this can show: ten epochs of {steps // N_EPOCHS:,} lists, so nine changes. What counts is the regret after
-        the first of them; in the first epoch nothing has changed yet, and CascadeKLUCB is best there.""",
-        make_click_policies("CascadeSWUCB,CascadeDUCB,CascadeKLUCB", users[0], 3, steps),
-        users,
-        {"problem": f"{N_QUERIES} built-in queries, CM, drifting", "items": f"{users[0].n_items}", "shown": "3"},
-        steps,
-        runs or 5,
-        lambda results: " ".join(
-            _compared(results[name], results["CascadeKLUCB"], "regret after the first change", after_change=True)
-            for name in ("CascadeSWUCB", "CascadeDUCB")
-        ),
-    )
-
-
-def relevance_and_diversity(horizon: int | None, runs: int | None) -> Iterator[Part]:
-    """How to show what is relevant, but not ten of the same?"""
-    from rankloop.cli.arguments import make_feature_policies
-    from rankloop.datasets import synthetic_ratings
-    from rankloop.environments import hybrid_problems
-
-    steps = max(1, (horizon or 100_000) // FEWER_LISTS)
-    users = hybrid_problems(synthetic_ratings(), trade_off=0.5, n_users=N_USERS if runs is None else N_QUERIES)
-    others = ("CascadeLSB", "CascadeLinUCB")
-    yield Part(
-        "Relevant, but not ten of the same",
-        f"""A thousand films with genres, and users who like some films for what they are and others for what the list
-        still lacks: the second crime story attracts less than the first. CascadeLinUCB learns what is relevant and is
-        blind to topics; CascadeLSB covers topics and is blind to the rest; CascadeHybrid learns both at once.
-
-        What this can show: policies are paired by user, and {N_USERS} users are enough to see one policy have 1.5 times
-        the regret of another. Smaller differences need more users.""",
-        make_feature_policies("CascadeHybrid,CascadeLinUCB,CascadeLSB", users[0], 10, steps),
-        users,
-        {"problem": f"{len(users)} users of a made-up catalogue", "items": f"{users[0].n_items:,}", "shown": "10"},
-        steps,
-        runs or 1,
-        lambda results: " ".join(_compared(results["CascadeHybrid"], results[name]) for name in others),
-    )
-
-
-PARTS: tuple[Callable[[int | None, int | None], Iterator[Part]], ...] = (
-    live_evaluation,
-    safe_reranking,
-    changing_preferences,
-    relevance_and_diversity,
-)
-"""Each problem that the package solves adds one or more parts."""
-
-
-def _compared(one: Result, other: Result, what: str = "regret", *, after_change: bool = False) -> str:
-    """How many times as much one policy has as another, with an interval, or what it would take to tell them apart."""
-    from rankloop.experiments.comparisons import log_ratio
-    from rankloop.experiments.statistics import jackknife, number
-    from rankloop.simulation.difference import student_bound
-
-    samples = [_sample(result, after_change=after_change) for result in (one, other)]
-    effect, error, freedom = jackknife(lambda means: log_ratio(means[0], means[1]), samples)
-    if not math.isfinite(effect):
-        return f"{one.policy} and {other.policy} have no ratio: one of them has no {what}."
-    ratio = f"{one.policy} has {number(math.exp(effect))} times the {what} of {other.policy}"
-    if not math.isfinite(error):
-        return f"{ratio}; an interval needs more runs."
-    room = student_bound(CHANCE / 2, freedom) * error
-    interval = f"{number(math.exp(effect - room))} to {number(math.exp(effect + room))}"
-    told = f"{ratio} ({1 - CHANCE:.0%} interval: {interval})."
-    if abs(effect) > room:
-        return told
-    times = (room / abs(effect)) ** 2 if effect else math.inf
-    factor = f"about {_rounded(times)}" if times < 1000 else "more than 1,000"
-    kind = "users" if one.setting.get("hybrid") else "runs"
-    return f"{told} To tell which of the two has less needs {factor} times as many {kind}."
-
-
-def _sample(result: Result, *, after_change: bool) -> Any:
-    """The last regret of each run: one row for each query, or one row of all users, who are a sample themselves."""
-    import numpy as np
-
-    from rankloop.experiments.statistics import Sample
-
-    values = result.regret[:, -1]
-    if after_change:
-        values = values - result.regret[:, int(np.searchsorted(result.steps, result.setting["epochs"][0]))]
-    n_queries = len(result.setting.get("queries", [""]))
-    if result.setting.get("hybrid"):
-        return Sample(values.reshape(-1, n_queries).mean(axis=0, keepdims=True), "users")
-    return Sample(values.reshape(-1, n_queries).T, result.policy)
-
 
 def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the report and the data.")] = Path("demo-results"),
-    horizon: Annotated[str | None, option("Steps in a run.", "N", "as each problem needs")] = None,
-    runs: Annotated[str | None, option("Independent runs of each policy.", "N", "as each problem needs")] = None,
+    visits: Annotated[str | None, option("Visitors of each problem.", "N", "as each problem needs")] = None,
+    in_simulation: Annotated[
+        bool, typer.Option("--simulated/--no-simulated", help="Whether to go on to longer comparisons, simulated.")
+    ] = False,
+    horizon: Annotated[str | None, option("Steps in a simulated run.", "N", "as each problem needs")] = None,
+    runs: Annotated[str | None, option("Simulated runs of each policy.", "N", "as each problem needs")] = None,
     seed: Seed = "0",
     judged: Annotated[
         bool, typer.Option("--claims/--no-claims", help="Whether to go on to some of the thesis' claims, judged.")
     ] = False,
 ) -> None:
-    """Compare policies on built-in problems of all four kinds, and write a report with the results as data."""
+    """Run all four problems live: a service, simulated visitors, a table for each question, and a report."""
     from rankloop.cli.arguments import whole
 
+    n_visits = whole("--visits", visits, 1) if visits is not None else None
     n_steps = whole("--horizon", horizon, 1) if horizon is not None else None
     n_runs = whole("--runs", runs, 1) if runs is not None else None
     first_seed = whole("--seed", seed, 0)
+    if not in_simulation and (n_steps or n_runs):
+        raise Refused("--horizon and --runs are for what is simulated: add --simulated")
 
     from rankloop import __version__
-    from rankloop.cli.errors import refusing
     from rankloop.cli.running import check_writable
-    from rankloop.cli.tables import print_results
-    from rankloop.report import Section, page
-    from rankloop.report.data import write_results_of
-    from rankloop.storage import replacing
+    from rankloop.cli.simulated import PAGE, simulated
+    from rankloop.runs import display
 
     check_writable(out)
-    parts = [part for make in PARTS for part in make(n_steps, n_runs)]
-    played = _play(parts, first_seed)
-    sections = []
-    for part, results in zip(parts, played, strict=True):
-        facts = {**part.facts, f"{part.unit} per run": f"{part.horizon:,}"}
-        facts["runs"] = f"{len(results[0].finished):,}"
-        lists = _lists(part, first_seed) if results[0].setting.get("hybrid") else {}
-        answer = part.answer({result.policy.partition("(")[0]: result for result in results})
-        sections.append(Section(part.title, part.text, results, facts, part.log, part.records, lists, answer))
-    report, data = out / "index.html", out / "results.csv"
-    beside = {"reproduction/index.html": "claims of the thesis, judged"} if judged else {}
-    with refusing("cannot write the report"):
+    beside = {PAGE: "longer comparisons, simulated"} if in_simulation else {}
+    beside |= {"reproduction/index.html": "claims of the thesis, judged"} if judged else {}
+    with refusing("cannot run the demo"):
+        from rankloop.demo.running import look_again, replayed, report, run
+
         out.mkdir(parents=True, exist_ok=True)
-        write_results_of(
-            ((part.title, result) for part, found in zip(parts, played, strict=True) for result in found), data
-        )
-        with replacing(report) as file:
-            files = {data.name: "all results, one row for each run, step and measure", **beside}
-            file.write(page(TITLE, INTRODUCTION, sections, _footer(__version__), files).encode())
-    for part, section in zip(parts, sections, strict=True):
-        print_results(section.results, f"{part.title} ({part.facts['problem']}, {part.horizon:,} {part.unit} per run)")
-        print(f"{section.answer}\n")
-    print(f"Report: {report}\nData:   {data}\nOpen it in a browser: {report.resolve().as_uri()}")
+        with display() as watcher:
+            found = run(out, visits=n_visits, seed=first_seed, watcher=watcher)
+        page = report(found, out, __version__, beside)
+    for answer in found.answers:
+        _print(answer)
+    print(f"{replayed(found)}\n{look_again(found)}\n")
+    print(f"Report: {page}\nData:   {out / 'visits.csv'}, {out / 'answers.json'}")
+    print(f"Open it in a browser: {page.resolve().as_uri()}")
+    if in_simulation:
+        with refusing("cannot write the report"):
+            simulated(out, n_steps, n_runs, first_seed, __version__)
     if judged:
         _judge(out / "reproduction", first_seed)
+    if found.differences:
+        raise typer.Exit(1)
 
 
-def _play(parts: Sequence[Part], seed: int) -> list[list[Result]]:
-    """The results of each part, one for each of its policies."""
-    from rankloop.runs import display
-    from rankloop.simulation import simulate
+def _print(answer: Answer) -> None:
+    """A table, what it can show, and what it says."""
+    from rich.markup import escape
 
-    _compile(parts)
-    played: list[list[Result]] = []
-    with display() as watcher:
-        for part in parts:
-            results = simulate(
-                list(part.policies),
-                part.environment,
-                horizon=part.horizon,
-                runs=part.runs,
-                seed=seed,
-                top=part.top,
-                checkpoints=_checkpoints(part),
-                progress=watcher,
-            )
-            if any(result.interrupted for result in results):
-                raise KeyboardInterrupt
-            played.append(results)
-    return played
+    from rankloop.cli.tables import console, new_table
 
-
-def _compile(parts: Sequence[Part]) -> None:
-    """Compile the loops of all parts, in several processes at once."""
-    from rankloop.experiments.warm_up import kind, warm_up
-    from rankloop.simulation.jobs import simulations
-
-    pairs = {}
-    for part in parts:
-        for policy in part.policies:
-            [first, *_] = simulations(policy, part.environment, part.top, None)
-            pairs[kind(first)] = first
-    warm_up(pairs, os.cpu_count() or 1, lambda _: None, lambda: False)
+    able = " ".join(answer.text.partition("What this can show:")[2].split())
+    table = new_table(f"{answer.title} ({', '.join(f'{name}: {value}' for name, value in answer.facts.items())})")
+    words = (0, 1) if answer.kind == "evaluate" else (0,)
+    for k, heading in enumerate(answer.headings):
+        table.add_column(heading, justify="left" if k in words else "right", overflow="fold")
+    for row in answer.rows:
+        table.add_row(*map(escape, row))
+    print(f"What this can show: {able}\n")
+    console().print(table)
+    print(f"{answer.found}\n")
 
 
 def _judge(out: Path, seed: int) -> None:
@@ -377,43 +93,3 @@ def _judge(out: Path, seed: int) -> None:
 
     print(f"\nNow {len(IN_THE_REPORT)} of the thesis' experiments, at a small scale, and what they say of its claims:")
     reproduce(list(IN_THE_REPORT), out=out, seed=str(seed), beside="../index.html")
-
-
-def _lists(part: Part, seed: int) -> dict[str, Explanation]:
-    """What each policy would show the first user in the end."""
-    from rankloop.simulation import train
-
-    first = part.environment[0]
-    trained = [train(policy, first, horizon=part.horizon, seed=seed) for policy in part.policies]
-    return {
-        type(policy).__name__: policy.explain(titles=first.titles, topics=first.topics, topic_names=first.topic_names)
-        for policy in trained
-    }
-
-
-def _checkpoints(part: Part) -> list[int] | None:
-    """When to record: lists at the end of every epoch too, and after the first hundred."""
-    if part.unit != "lists":
-        return None
-    from rankloop.cli.drift import evenly
-    from rankloop.cli.rerank import from_the_first
-
-    return from_the_first(part.horizon, 60) if part.log else evenly(part.horizon, 200)
-
-
-TITLE = "rankloop: a first look"
-
-INTRODUCTION = """A ranking system can learn from its users while it serves them. Whenever it shows something other than
-the best in order to learn, this costs something. That cost is called regret, and a good policy keeps it low.
-
-Each policy below plays the same problems several times, each time with other random numbers. All numbers were computed
-on this machine when the page was made."""
-
-
-def _footer(version: str) -> str:
-    return (
-        f"Made by rankloop {version} with the command: rankloop demo. “Found the winner” is the share of runs that "
-        "believed in the best ranker at their end; “lost the winner” counts the runs that eliminated it. “Unsafe” are "
-        "lists of K items with over K/2 more pairs in the wrong order than production's list has. Bold is best in what "
-        "the problem is about. For the experiments and claims of the thesis: rankloop reproduce."
-    )

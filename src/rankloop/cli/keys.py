@@ -43,7 +43,11 @@ def _ring(store: str) -> Iterator[KeyRing]:
     from rankloop.live.stores import StoreError
 
     with refusing():
-        opened = open_store(store)
+        opened: Any = open_store(store)
+        if "://" in store:  # which needs no lease for that
+            from rankloop.live.directory import Directory
+
+            opened = Directory(store)
         try:
             opened.open()
         except StoreError as error:

@@ -15,7 +15,7 @@ from rankloop.cli.errors import Refused, refusing
 from rankloop.cli.groups import Group
 
 if TYPE_CHECKING:
-    from rankloop.live import Live
+    from rankloop.live import Whole
 
 app = typer.Typer(
     cls=Group, no_args_is_help=True, help="Look at live loops, check their journal, undo what was learned."
@@ -34,18 +34,27 @@ DEFAULT_STORE = "rankloop.db"
 
 
 @contextmanager
-def opened(store: str, *, read_only: bool = True) -> Iterator[Live]:
-    """The store, with errors as one line; read-only beside a program that serves from it."""
-    from rankloop.live import Live, StoreError
+def _refusing(store: str) -> Iterator[None]:
+    """Errors about a store as one line."""
+    from rankloop.live import StoreError
 
     if "://" not in store and not Path(store).exists():
         raise Refused(f"there is no store {store}: name one with --store, or set RANKLOOP_STORE")
     with refusing():
         try:
-            with Live(store, background=False, read_only=read_only) as live:
-                yield live
+            yield
         except StoreError as error:
             raise Refused(str(error)) from error
+
+
+@contextmanager
+def opened(store: str) -> Iterator[Whole]:
+    """The whole store, to look at beside the programs that serve from it."""
+    with _refusing(store):
+        from rankloop.live import Whole
+
+        with Whole(store) as whole:
+            yield whole
 
 
 def print_json(value: Any) -> None:
@@ -144,11 +153,14 @@ def revert(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Set a key back to production's list, and forget all evidence about it."""
-    with opened(store, read_only=False) as live:
-        best = live.best(loop, key)
-        if not yes:
-            typer.confirm(f"Forget what was learned for {key!r} (best list now: {', '.join(best)})?", abort=True)
-        live.revert(loop, key)
+    with _refusing(store):
+        from rankloop.live.whole import open_for_key
+
+        with open_for_key(store, loop, key) as live:
+            best = live.best(loop, key)
+            if not yes:
+                typer.confirm(f"Forget what was learned for {key!r} (best list now: {', '.join(best)})?", abort=True)
+            live.revert(loop, key)
     print(f"{key!r} of loop {loop!r} is back at production's list")
 
 

@@ -11,7 +11,7 @@ from rankloop.cli.live import DEFAULT_STORE, Store
 from rankloop.extras import extra
 
 if TYPE_CHECKING:
-    from rankloop.service.service import Service
+    from rankloop.service.run import Greeting
 
 NEEDED = "serving needs uvicorn, uvloop, httptools and msgspec"
 SEVERAL_ON_SQLITE = (
@@ -26,6 +26,19 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any that is free.")] = 8000,
     workers: Annotated[int, typer.Option(min=1, help="Number of processes; several need PostgreSQL.")] = 1,
+    partitions: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of partitions of a new store in PostgreSQL, which workers share: 4 for each worker, or 1.",
+        ),
+    ] = None,
+    peer_host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Address of this machine for workers on other machines.")
+    ] = "127.0.0.1",
+    lease: Annotated[
+        float, typer.Option(min=0.5, max=60, help="Seconds after which others take over from a worker that is silent.")
+    ] = 5.0,
 ) -> None:
     """Serve the loops of a store over HTTP until Ctrl-C or SIGTERM.
 
@@ -33,31 +46,42 @@ def serve(
 
     Example: rankloop serve --store shop.db --config rankloop.toml --port 8000
     """
-    if workers > 1 and "://" not in store:
+    if "://" not in store and (workers > 1 or partitions is not None):
         raise Refused(SEVERAL_ON_SQLITE)
-    if workers > 1:
-        raise Refused(
-            "several workers on one store are not there yet: start one, which another can replace at any time"
-        )
     from rankloop.live import StoreError
 
     with refusing():
         with extra("serve", NEEDED):
             from rankloop.service.run import serve as run
         try:
+            if "://" in store:
+                from rankloop.live.opening import open_store
+
+                open_store(store)  # refuses other addresses, and says what is missing
+                from rankloop.service.fleet.serving import prepare
+                from rankloop.service.fleet.serving import serve as run_workers
+
+                n, first_key, fixed = prepare(store, workers=workers, partitions=partitions)
+                if n > 1:
+                    run_workers(
+                        store, config=config, host=host, port=port, workers=workers, peer_host=peer_host, lease=lease,
+                        first_key=first_key, fixed=fixed, when_ready=_greet,
+                    )  # fmt: skip
+                    return
             run(store, config=config, host=host, port=port, when_ready=_greet)
         except StoreError as error:
             raise Refused(str(error)) from error
 
 
-def _greet(service: Service, address: str) -> None:
+def _greet(told: Greeting) -> None:
     """Where it is, the key if it was made just now, and how to begin."""
-    lines = [f"rankloop serves {service.live.store.name} at {address}"]
+    address = told.address
+    lines = [f"rankloop serves {told.store} at {address}"]
     key = "$RANKLOOP_ADMIN_KEY"
-    if service.first_key is not None:
-        key = service.first_key
+    if told.first_key is not None:
+        key = told.first_key
         lines.append(f"admin key, shown this once: {key}")
-    elif not service.keys.fixed:
+    elif not told.fixed:
         lines.append("its admin key was shown when it was made: rankloop live keys create --role admin makes another")
     header = f'-H "Authorization: Bearer {key}"'
     lines += [

@@ -1,0 +1,174 @@
+"""The whole demo: a service, four problems with their visitors, what they say, and a proof that it can be replayed."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import NamedTuple
+
+from rankloop.demo import trending
+from rankloop.demo.answers import Answer, diversifying, evaluating, following, reranking
+from rankloop.demo.compiling import POLICIES, compile_policies
+from rankloop.demo.home import Home
+from rankloop.demo.pictures import pictures
+from rankloop.demo.searching import Evaluating, Reranking, Searching
+from rankloop.demo.serving import service
+from rankloop.demo.traffic import Visit, World, play
+from rankloop.demo.trending import Trending
+from rankloop.examples.docs_search.corpus import open_corpus
+from rankloop.extras import can_plot, extra
+from rankloop.report.drawings import NO_PLOTS
+from rankloop.report.markdown import Cell, Picture, Table, facts, heading, links, prose
+from rankloop.report.page import as_html
+from rankloop.runs.watcher import Display, Status
+from rankloop.storage import replacing
+from rankloop.wording import count
+
+SEARCHES, FREQUENT_SEARCHES, READERS = 12_000, 15_000, 1_200
+"""Visits of the problems whose length has no periods: as many as their questions need, see `docs/demo.md`."""
+
+PATIENCE = 60.0
+"""Seconds that a simulated visitor waits: none of them falls back because the machine is busy."""
+
+TITLE = "rankloop: four problems, live"
+
+INTRODUCTION = """A ranking system can learn from its users while it serves them. Here it did, a moment ago on this
+machine: a service answered over HTTP, simulated visitors came, saw lists and clicked, and all was written to a journal.
+
+Each section says what its table can show at this length. Intervals hold the truth 95 times in 100."""
+
+
+class Demo(NamedTuple):
+    """What the demo found, and where it stands."""
+
+    answers: list[Answer]
+    store: Path
+    lists: int
+    """Lists that were derived anew from the journal."""
+    differences: list[str]
+
+
+def run(out: Path, *, visits: int | None, seed: int, watcher: Display) -> Demo:
+    """Run all problems and keep their store; so many visitors each, or as many as each problem needs."""
+    with extra("serve", "the demo starts a service, which needs uvicorn, uvloop, httptools and msgspec"):
+        import rankloop.service.run  # noqa: F401
+    from rankloop.client import Client
+
+    store = out / "live.db"
+    for file in out.glob("live.db*"):
+        file.unlink()
+    steps = _Steps(watcher)
+    compile_policies(steps.begin("compiling the policies", len(POLICIES), "compiling"))
+    corpus = open_corpus(out / "index")
+    with service(store) as serving, Client(serving.address, serving.key, timeout=PATIENCE, patience=PATIENCE) as client:
+        searching = Searching(corpus, client)
+        n_searches = visits or SEARCHES
+        lengths = trending.LENGTHS if visits is None else _shorter(trending.LENGTHS, visits)
+        evaluate, rerank = Evaluating(searching, n_searches), Reranking(searching)
+        follow, diversify = Trending(client, lengths, seed=seed), Home(client, seed=seed)
+
+        def visited(world: World, n: int) -> list[Visit]:
+            tell = steps.begin(world.title, n, "running")
+            world.create()
+            return play(world, n, seed=seed, tell=tell)
+
+        found = {
+            "evaluate": visited(evaluate, n_searches),
+            "rerank": visited(rerank, visits or FREQUENT_SEARCHES),
+            "follow": visited(follow, follow.changes[-1]),
+            "diversify": visited(diversify, visits or READERS),
+        }
+        status = client.status("rankers")
+    steps.begin("measuring the rankers on the queries held out", 1, "running")
+    answers = [
+        evaluating(evaluate, searching, found["evaluate"], status),
+        reranking(rerank, found["rerank"]),
+        following(follow, found["follow"]),
+        diversifying(diversify, found["diversify"]),
+    ]
+    corpus.close()
+    _write(out, answers, [visit for visits_of in found.values() for visit in visits_of])
+    return Demo(answers, store, *_verified(store, steps))
+
+
+class _Steps:
+    """Tells how far the demo is."""
+
+    parts = 7
+
+    def __init__(self, watcher: Display) -> None:
+        self._watcher, self._number = watcher, 0
+
+    def begin(self, title: str, total: int, doing: str) -> Callable[[int], None]:
+        """The next step; the function that is then told what is done of it."""
+        self._number += 1
+        number = self._number
+
+        def tell(done: int) -> None:
+            status = Status(title, number, self.parts, doing, min(done, total), total, units="visitors")
+            self._watcher.show(status)
+
+        tell(0)
+        return tell
+
+
+def _shorter(lengths: Sequence[int], visits: int) -> list[int]:
+    """Periods for a quick look."""
+    return [max(1, visits * length // (len(trending.SECTIONS) * sum(lengths))) for length in lengths]
+
+
+def _verified(store: Path, steps: _Steps) -> tuple[int, list[str]]:
+    """Every list that was shown, derived anew from the journal."""
+    from rankloop.live import Live
+
+    steps.begin("replaying the journal", 1, "running")
+    with Live(store, read_only=True) as live:
+        found = live.verify()
+    return found.choices, list(map(str, found.differences))
+
+
+def _write(out: Path, answers: Sequence[Answer], visits: Sequence[Visit]) -> None:
+    """All visits as a table, and all answers as JSON."""
+    with (out / "visits.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(Visit._fields)
+        writer.writerows(visits)
+    with replacing(out / "answers.json") as binary:
+        binary.write(json.dumps([asdict(answer) for answer in answers], indent=1).encode())
+
+
+def report(demo: Demo, out: Path, version: str, beside: dict[str, str]) -> Path:
+    """Write the page."""
+    drawn: list[Picture] = []
+    files = {"visits.csv": "what every visitor got", "answers.json": "the tables and what the pictures show", **beside}
+    parts = [heading(1, TITLE), prose(INTRODUCTION), links("Beside this page", files)]
+    parts += [] if can_plot() else [prose(NO_PLOTS)]
+    for number, answer in enumerate(demo.answers, 1):
+        picture = pictures(answer)
+        drawn += picture
+        rows = [[Cell(text) for text in row] for row in answer.rows]
+        words = (0, 1) if answer.kind == "evaluate" else (0,)
+        parts += [heading(2, answer.title, f"s{number}"), prose(answer.text), facts(answer.facts), prose(answer.found)]
+        parts += [str(Table(answer.headings, rows, words=words)), *map(str, picture)]
+    parts += [heading(2, "Replayed", "replayed"), prose(replayed(demo)), prose(look_again(demo)), "---"]
+    parts.append(prose(f"Made by rankloop {version} with the command: rankloop demo."))
+    path = out / "index.html"
+    with replacing(path) as file:
+        file.write(as_html("\n\n".join(part for part in parts if part), drawn).encode())
+    return path
+
+
+def replayed(demo: Demo) -> str:
+    """What became of the proof."""
+    found = "no difference."
+    if demo.differences:
+        found = f"{count(len(demo.differences), 'difference')}: {demo.differences[0]}"
+    return f"{count(demo.lists, 'list')} re-derived from the journal, {found}"
+
+
+def look_again(demo: Demo) -> str:
+    """How to look at what is left."""
+    return f"To look at every loop, list and click of it: rankloop live dashboard --store {demo.store}"

@@ -1,0 +1,123 @@
+"""The demo: four problems live, and on request simulated for longer, or with the thesis' claims."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import rankloop, refused
+
+import rankloop as rl
+from rankloop.cli import demo as demo_module
+from rankloop.cli import simulated
+from rankloop.demo import running
+from rankloop.experiments.catalogue import EXPERIMENTS
+from rankloop.simulation.result import Run
+
+VISITS = 40
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of a short demo, with what it printed."""
+    out = tmp_path_factory.mktemp("demo")
+    result = rankloop("demo", "--out", out, "--visits", VISITS, "--simulated", "--horizon", "300", "--runs", "2")
+    assert result.exit_code == 0, result.output
+    return out, result.stdout
+
+
+def test_it_ends_in_a_page_and_data(played: tuple[Path, str]) -> None:
+    out, printed = played
+    page = (out / "index.html").read_text()
+    answers = json.loads((out / "answers.json").read_text())
+    assert [answer["kind"] for answer in answers] == ["evaluate", "rerank", "follow", "diversify"]
+    for answer in answers:
+        assert answer["title"] in page
+        assert answer["title"] in printed
+        assert "What this can show:" in answer["text"]
+        assert answer["found"] in printed
+    assert page.count("<svg") == 4
+    assert (out / "index.html").as_uri() in printed
+    assert {"visits.csv", "simulated.html"} <= set(re.findall(r'href="([^"]+)"', page))
+
+
+def test_every_visit_is_in_the_data_and_in_the_journal(played: tuple[Path, str]) -> None:
+    out, printed = played
+    visits = list(csv.DictReader((out / "visits.csv").read_text().splitlines()))
+    with rl.Live(out / "live.db", read_only=True) as live:
+        shown = {loop: live.status(loop)["impressions"] for loop in live.loops}
+    assert shown == Counter(visit["loop"] for visit in visits)
+    by_policies = sum(visit["arm"] == "policy" for visit in visits)
+    assert f"{by_policies} lists re-derived from the journal, no difference." in printed
+
+
+def test_what_is_simulated_has_a_page_and_data_too(played: tuple[Path, str]) -> None:
+    out, printed = played
+    page = (out / simulated.PAGE).read_text()
+    parts = [part for make in simulated.PARTS for part in make(300, 2)]
+    for part in parts:
+        assert part.title in page
+        assert part.title in printed
+        assert "What this can show:" in part.text
+    assert page.count("<svg") == 2 + 3 + 1 + 2
+    assert "clicks per list" in page
+    assert "unsafe of first 100" in page
+    assert "regret after the first change" in page
+    assert "undecided" not in page.partition("<body>")[2] + printed
+    assert {"results.csv", "index.html"} <= set(re.findall(r'href="([^"]+)"', page))
+    rows = list(csv.DictReader((out / "results.csv").read_text().splitlines()))
+    assert {row["experiment"] for row in rows} == {part.title for part in parts}
+    assert {row["policy"] for row in rows} == {
+        type(policy(part.environment[0]) if callable(policy) else policy).__name__
+        for part in parts
+        for policy in part.policies
+    }
+    assert max(int(row["step"]) for row in rows) == 300
+
+
+def test_lengths_of_what_is_not_simulated_are_refused(tmp_path: Path) -> None:
+    assert "add --simulated" in refused("demo", "--horizon", "10", "--out", tmp_path / "demo")
+    assert "a whole number of at least 1" in refused("demo", "--visits", "0", "--out", tmp_path / "demo")
+    assert list(tmp_path.iterdir()) == []
+
+
+def made_up_result(policy: str, regret: list[float]) -> rl.Result:
+    """A result with one run of each regret."""
+    runs = {k: Run({"regret": np.array([value])}, 0, False, 0.1) for k, value in enumerate(regret)}
+    return rl.Result({"policy": policy, "winners": [0]}, np.array([100]), runs)
+
+
+def test_simulations_are_compared_by_intervals_which_say_what_would_decide() -> None:
+    few, many = made_up_result("A", [9.0, 10.0, 11.0]), made_up_result("B", [90.0, 100.0, 110.0])
+    assert simulated._compared(few, many) == "A has 0.1 times the regret of B (99% interval: 0.0686 to 0.146)."
+    near = simulated._compared(few, made_up_result("C", [9.0, 10.5, 12.0]))
+    assert near.startswith("A has 0.952 times the regret of C (99% interval: 0.")
+    assert re.search(r"To tell which of the two has less needs about [\d,]+ times as many runs\.$", near)
+    assert "needs more runs" in simulated._compared(made_up_result("A", [1.0]), made_up_result("B", [2.0]))
+    assert "no ratio" in simulated._compared(made_up_result("A", [0.0, 0.0]), many)
+
+
+def test_it_goes_on_to_the_claims_of_the_thesis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    nothing = running.Demo([], tmp_path / "live.db", 0, [])
+    monkeypatch.setattr(running, "run", lambda *_, **__: nothing)
+    monkeypatch.setattr("rankloop.cli.reproduce.reproduce", lambda names, **given: asked.append((names, given)))
+    assert rankloop("demo", "--out", tmp_path, "--seed", "3", "--claims").exit_code == 0
+    given = {"out": tmp_path / "reproduction", "seed": "3", "beside": "../index.html"}
+    assert asked == [(list(demo_module.IN_THE_REPORT), given)]
+    assert 'href="reproduction/index.html"' in (tmp_path / "index.html").read_text()
+    known = {experiment.name: experiment.chapter for experiment in EXPERIMENTS}
+    assert [known[name] for name in demo_module.IN_THE_REPORT] == [2, 3, 4, 5]
+
+
+def test_a_difference_in_the_journal_is_said_and_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = running.Demo([], tmp_path / "live.db", 7, ["list 3 was another"])
+    monkeypatch.setattr(running, "run", lambda *_, **__: found)
+    result = rankloop("demo", "--out", tmp_path)
+    assert result.exit_code == 1
+    assert "7 lists re-derived from the journal, 1 difference: list 3 was another" in result.stdout
