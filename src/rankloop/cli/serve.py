@@ -39,6 +39,9 @@ def serve(
     lease: Annotated[
         float, typer.Option(min=0.5, max=60, help="Seconds after which others take over from a worker that is silent.")
     ] = 5.0,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Serve an example too: a search site, and simulated users who click.")
+    ] = False,
 ) -> None:
     """Serve the loops of a store over HTTP until Ctrl-C or SIGTERM.
 
@@ -48,6 +51,9 @@ def serve(
     """
     if "://" not in store and (workers > 1 or partitions is not None):
         raise Refused(SEVERAL_ON_SQLITE)
+    if demo:
+        _demonstrate(store, config, host, port, workers, partitions)
+        return
     from rankloop.live import StoreError
 
     with refusing():
@@ -91,3 +97,26 @@ def _greet(told: Greeting) -> None:
         f"  curl {address}/v1/loops/search {header}",
     ]
     print("\n".join(lines), flush=True)
+
+
+def _demonstrate(store: str, config: str | None, host: str, port: int, workers: int, partitions: int | None) -> None:
+    """A service with a search site and simulated users, until Ctrl-C."""
+    with refusing("cannot run the demo"), extra("serve", NEEDED), extra("client", "the search site needs httpx"):
+        from rankloop.demo.endless import FOLDER, on_show, until_ended
+
+        store = str(FOLDER / "live.db") if store == DEFAULT_STORE else store
+        arguments = ["--store", store, "--host", host, "--port", str(port), "--workers", str(workers)]
+        arguments += [] if config is None else ["--config", config]
+        arguments += [] if partitions is None else ["--partitions", str(partitions)]
+        print("getting ready: an index of Python's documentation, and policies to compile", flush=True)
+        with on_show(arguments, host=host, site_port=port + 1 if port else 0) as shown:
+            lines = [
+                f"search Python's documentation at {shown.site}",
+                f"see what rankloop learns at {shown.service}/ with the key {shown.key}",
+                f"some {shown.pace:.0f} simulated users per second search, read and click; {store} has it all",
+                "Ctrl-C ends everything",
+            ]
+            print("\n".join(lines), flush=True)
+            code = until_ended(shown)
+    if code:
+        raise Refused(f"the service has ended: {FOLDER / 'service.log'} says why")

@@ -28,7 +28,7 @@ from rankloop.storage import replacing
 from rankloop.wording import count
 
 SEARCHES, FREQUENT_SEARCHES, READERS = 12_000, 15_000, 1_200
-"""Visits of the problems whose length has no periods: as many as their questions need, see `docs/demo.md`."""
+"""Visits of the problems whose length has no periods: as many as their questions need, see their answers."""
 
 PATIENCE = 60.0
 """Seconds that a simulated visitor waits: none of them falls back because the machine is busy."""
@@ -63,7 +63,10 @@ def run(out: Path, *, visits: int | None, seed: int, watcher: Display) -> Demo:
     steps = _Steps(watcher)
     compile_policies(steps.begin("compiling the policies", len(POLICIES), "compiling"))
     corpus = open_corpus(out / "index")
-    with service(store) as serving, Client(serving.address, serving.key, timeout=PATIENCE, patience=PATIENCE) as client:
+    with (
+        service(["--store", str(store), "--port", "0"], store.with_suffix(".log")) as serving,
+        Client(serving.address, serving.key, timeout=PATIENCE, patience=PATIENCE) as client,
+    ):
         searching = Searching(corpus, client)
         n_searches = visits or SEARCHES
         lengths = trending.LENGTHS if visits is None else _shorter(trending.LENGTHS, visits)

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -22,14 +22,14 @@ class Serving(NamedTuple):
 
     address: str
     key: str
+    process: subprocess.Popen[str]
 
 
 @contextmanager
-def service(store: Path, *, port: int = 0, key: str | None = None) -> Iterator[Serving]:
-    """A service on a store while the block runs; its log stands beside the store."""
+def service(arguments: Sequence[str], log: Path, *, key: str | None = None) -> Iterator[Serving]:
+    """A service while the block runs, with arguments of `rankloop serve` and a file for its log."""
     key = key or secrets.token_urlsafe(24)
-    log = store.with_suffix(".log")
-    command = [sys.executable, "-m", "rankloop", "serve", "--store", str(store), "--port", str(port)]
+    command = [sys.executable, "-m", "rankloop", "serve", *arguments]
     variables = {**os.environ, "RANKLOOP_ADMIN_KEY": key, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with log.open("w", encoding="utf-8") as errors:
         # In a group of its own, so that it does not hear a Ctrl-C before its users have gone.
@@ -37,7 +37,7 @@ def service(store: Path, *, port: int = 0, key: str | None = None) -> Iterator[S
             command, stdout=subprocess.PIPE, stderr=errors, text=True, env=variables, start_new_session=True
         )
     try:
-        yield Serving(_address(process, log), key)
+        yield Serving(_address(process, log), key, process)
     finally:
         process.send_signal(signal.SIGTERM)
         try:

@@ -34,7 +34,9 @@ ENTRY = {**OPTIONS, "no_cfunc_wrapper": True, "pipeline_class": LeanCompiler}
 _PACKAGE = Path(__file__).resolve().parents[1]
 _UNUSED_CACHES_ARE_KEPT_FOR = 30 * 24 * 3600.0
 
-ROOMS_WITHOUT_COMPILED_CODE = frozenset({"cli", "experiments", "live", "report", "service"})
+ROOMS_WITHOUT_COMPILED_CODE = frozenset(
+    {"cli", "client", "demo", "examples", "experiments", "live", "report", "service"}
+)
 """Rooms whose sources cannot change compiled code, so that an edit there does not mean compiling everything anew."""
 
 
