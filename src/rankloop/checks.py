@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
+from numbers import Integral, Real
 from typing import Any
-
-import numpy as np
 
 LARGEST_WHOLE = 2**63 - 1
 """The largest number that compiled code can count to."""
@@ -13,12 +12,12 @@ LARGEST_WHOLE = 2**63 - 1
 
 def is_whole(value: Any) -> bool:
     """Whether the value is a whole number, which True and False are not."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
 
 
 def is_number(value: Any) -> bool:
     """Whether the value is a real number, which True and False are not."""
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return type(value) in (int, float) or (isinstance(value, Real) and not isinstance(value, bool))
 
 
 def is_finite(value: Any) -> bool:
@@ -100,6 +99,9 @@ def check_probability(name: str, value: Any) -> float:
 
 def check_flag(name: str, value: Any) -> bool:
     """True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False, not {value!r}")
+    if not isinstance(value, bool):
+        import numpy as np  # here, since clients of the service do without it
+
+        if not isinstance(value, np.bool_):
+            raise ValueError(f"{name} must be True or False, not {value!r}")
     return bool(value)

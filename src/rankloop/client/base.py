@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
+from rankloop.checks import check_positive, check_whole
 from rankloop.client.attempts import Steps, attempts
 from rankloop.client.breaker import Breaker
 from rankloop.client.calls import Calls, Page
@@ -52,11 +53,9 @@ class BaseClient:
             raise ValueError(
                 "give an access key, or set RANKLOOP_KEY: `rankloop live keys create --role rank` makes one"
             )
-        for name, seconds in (("timeout", timeout), ("patience", patience)):
-            if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < float("inf"):
-                raise ValueError(f"{name} must be a positive number of seconds, not {seconds!r}")
-        if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
-            raise ValueError(f"retries must be a whole number of at least 0, not {retries!r}")
+        check_positive("timeout", timeout)
+        check_positive("patience", patience)
+        check_whole("retries", retries, 0)
         self._url, self._key, self._patience = url.rstrip("/"), key, patience
         self._calls = Calls(timeout, patience, retries, positions, self._lists)
         self._duels: OrderedDict[str, str] = OrderedDict()

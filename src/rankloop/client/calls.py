@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import quote
 
+from rankloop.checks import check_whole
 from rankloop.client.attempts import Call
 from rankloop.client.errors import ServiceRefused
 from rankloop.live.names import check_name, check_names
@@ -71,8 +72,7 @@ class Calls:
     ) -> None:  # fmt: skip
         self._timeout, self._patience, self._retries, self._shown = timeout, patience, retries, shown
         for number in positions.values() if isinstance(positions, Mapping) else (positions,):
-            if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-                raise ValueError(f"positions must be a whole number of at least 1 for each loop, not {number!r}")
+            check_whole("positions of each loop", number, 1)
         self._told, self._learned = positions, dict[str, int]()
 
     # -- lists ---------------------------------------------------------------------------------------------------
@@ -136,8 +136,8 @@ class Calls:
         if not isinstance(lists, Mapping) or not lists:
             raise ValueError(f"give the list of each of the duel's rankers by name, not {shorten(lists)}")
         named = {ranker: list(check_names(f"the list of {ranker}", names)) for ranker, names in lists.items()}
-        if positions is not None and (isinstance(positions, bool) or not isinstance(positions, int) or positions < 1):
-            raise ValueError(f"positions must be a whole number of at least 1, not {positions!r}")
+        if positions is not None:
+            check_whole("positions", positions, 1)
         allowed = {name for names in named.values() for name in names}
         asked = {"duel": duel, "lists": named, "positions": positions}
 

@@ -9,7 +9,6 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from itertools import chain, islice
-from types import TracebackType
 
 from rankloop.live.entries import Choice, Entry, Kind, pack_json
 from rankloop.live.journal import Journal
@@ -343,7 +342,5 @@ class Hold:
                 return learner
             learner.lock.release()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._learner.lock.release()

@@ -6,7 +6,6 @@ import sys
 import time
 import warnings
 from abc import ABC, abstractmethod
-from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 
 from rankloop.wording import duration
@@ -75,9 +74,7 @@ class Display(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:  # noqa: B027 - lines leave nothing to be removed
