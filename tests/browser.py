@@ -21,9 +21,9 @@ def program() -> str | None:
     return shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A browser that all tests of a process share."""
+    """A browser that the tests of a module share: while it runs, tests elsewhere could not use asyncio."""
     found = program()
     if found is None:
         told = "there is no Chromium here: apt-get install chromium"

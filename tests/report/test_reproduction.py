@@ -225,7 +225,7 @@ def test_failures_and_missing_runs_are_told() -> None:
 
 def test_paper_scale_is_projected_from_the_time_a_step() -> None:
     one = outcome()
-    # 2 µs a step, 2 panels with 2 players each, 50 runs of 10^8 steps
+    # 2 µs per step, 2 panels with 2 players each, 50 runs of 10^8 steps
     assert projection(one) == (pytest.approx(4 * 50 * 1e8 * 2e-6), True)
     del one.results["Yahoo", "MergeDTS"]
     assert projection(one) == (pytest.approx(4 * 50 * 1e8 * 2e-6), True), "as fast as in the other panel"

@@ -371,7 +371,7 @@ def test_advice_on_diversity() -> None:
 
 def test_advice_reads_well() -> None:
     text = str(theory.advise_rankers(100_000, n_rankers=136, gap=0.05))
-    assert text.startswith("Which of 136 rankers is best, at 100,000 comparisons a day?\n\nMergeDTS: alpha=0.262144")
+    assert text.startswith("Which of 136 rankers is best, at 100,000 comparisons per day?\n\nMergeDTS: alpha=0.262144")
     assert "  about     2.2 days (215,938 comparisons)\n" in text
     assert "  at most   305 days (30,520,697 comparisons)\n" in text
     assert "\n\nThis rests on\n  - " in text

@@ -13,7 +13,7 @@ from rankloop.cli.options import OPTIONS, ListLength, needed
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="How many days until a decision, and with which parameters.")
 
-Traffic = Annotated[str, needed("Comparisons or lists a day.", "X")]
+Traffic = Annotated[str, needed("Comparisons or lists per day.", "X")]
 AttractionGap = Annotated[str, needed("The smallest difference in attraction that matters.", "X")]
 Positions = Annotated[str, needed("Positions of a list.", "K")]
 

@@ -27,7 +27,7 @@ FEATURES = {"relevance", "topics", "features"}
 
 THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 MOST_DIGITS = 100
-"""Of a whole number, a seed for example."""
+"""Largest number of digits of a whole number, such as a seed."""
 
 MOST_RANKERS = 5000
 """A matrix of more takes gigabytes in each run."""

@@ -101,7 +101,7 @@ def bubble_rank(
         ("pairs in the wrong order in any list, at most", f"{wrong + n_items / 2:g}"),
         ("which holds for all lists with probability of at least", f"{safe:.10g}"),
         ("expected regret, at most", _number(bound)),
-        *_trivial(bound, float(steps) * n_items, "K clicks a list"),
+        *_trivial(bound, float(steps) * n_items, "K clicks per list"),
     ]
     _show(f"BubbleRank: {n_items:,} items, {wrong:,} pairs in the wrong order, {steps:,} lists", rows)
 
@@ -181,7 +181,7 @@ def hybrid(
         ("gamma, at least", f"{gamma:.4f}"),
         ("eta", f"{eta:.4f}"),
         ("expected regret against eta times the best list, at most", _number(bound)),
-        *_trivial(bound, eta * steps, "eta clicks a list"),
+        *_trivial(bound, eta * steps, "eta clicks per list"),
     ]
     _show(f"CascadeHybrid: {n_features:,} features, {n_positions:,} positions, {steps:,} lists", rows)
 
@@ -202,7 +202,7 @@ def _merge_dts(n_arms: int, gap: float, steps: int, alpha_text: str, batch_size:
         (f"MergeDTS, with probability of at least 1 - {1 / steps:.3g}, less than", _number(bound)),
         ("duels of two rankers before their batch is merged, likewise, at most", _number(pair)),
         ("MergeDTS, expected, at most", _number(bound + 1)),
-        *_trivial(bound, steps / 2, "1/2 a duel"),
+        *_trivial(bound, steps / 2, "1/2 per duel"),
     ]
 
 

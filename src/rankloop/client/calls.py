@@ -31,12 +31,12 @@ MOST_BYTES = 1_000_000
 SECONDS_TO_CREATE = 120.0
 """How long it may take to create a loop, whose policy may have to be compiled."""
 SECONDS_OF_AN_ATTEMPT = 2.5
-"""After which a call that can wait is sent again."""
+"""Seconds after which a call that can wait is sent again."""
 
 
 @dataclass(frozen=True)
 class Page(Generic[Result]):
-    """What a page waits for: how to ask for it, and what stands in its place, for a reason, where anything does."""
+    """A request that a page waits for, and what to show instead of its answer, for a given reason."""
 
     call: Call[Result]
     fall_back: Callable[[str], Result] | None

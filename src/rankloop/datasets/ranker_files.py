@@ -16,7 +16,7 @@ DOCID = re.compile(r"#.*?\bdocid\s*=\s*(\S+)")
 
 
 def rankers_from_scores(data: Letor, paths: Iterable[str | Path]) -> Rankers:
-    """One ranker for each file, which has one score a line for each document, in the order of the LETOR file."""
+    """One ranker for each file, which has one line with a score for each document, in the order of the LETOR file."""
     columns, names = [], []
     for path in map(Path, paths):
         scores = []

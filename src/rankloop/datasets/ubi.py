@@ -1,4 +1,4 @@
-"""OpenSearch User Behavior Insights 1.3: queries and events, one JSON object a line.
+"""OpenSearch User Behavior Insights 1.3: queries and events, one JSON object per line.
 
 Of a query its `query_id`, `user_query` and `query_response_hit_ids` are read; of an event its `query_id`,
 `action_name` and, under `event_attributes`, `object.object_id` or else `position.ordinal`, which counts from 1.

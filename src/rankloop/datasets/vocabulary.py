@@ -1,4 +1,4 @@
-"""Names as numbers, in a table that compiled readers fill: about 30 bytes a name where a Python dict takes 150."""
+"""Names as numbers, in a table that compiled readers fill: about 30 bytes per name where a Python dict takes 150."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ WRONG_PAIRS = tuple(range(9, 37, 3))
 HALVINGS = range(1, 6)
 
 STEPS = 5 * 10**6
-"""Of the thesis, which policies are told even where only their first steps are played."""
+"""Horizon of the thesis: policies are given it even where only their first steps are played."""
 
 
 def rerankers(horizon: int) -> list[Player]:

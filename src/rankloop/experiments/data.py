@@ -208,7 +208,7 @@ def _sharpened(matrix: PreferenceMatrix, factor: float, name: str) -> Preference
 def two_copeland_winners(matrix: PreferenceMatrix, n_rankers: int) -> list[int] | None:
     """Rankers of a matrix of which two beat all others but one: the first the second, which beats the first's rival.
 
-    Of all choices that with the clearest preferences among those three, and the rival's strongest opponents.
+    It is the choice with the clearest preferences among those three, and the rival's strongest opponents.
     """
     p = matrix.preferences
     beats = p > 0.5

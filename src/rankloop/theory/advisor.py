@@ -30,7 +30,7 @@ def advise_rankers(traffic: float, *, n_rankers: int, gap: float, epsilon: float
     Parameters
     ----------
     traffic
-        Comparisons a day: interleaved lists with a winner.
+        Comparisons per day: interleaved lists with a winner.
     n_rankers
         Number of rankers.
     gap
@@ -41,7 +41,7 @@ def advise_rankers(traffic: float, *, n_rankers: int, gap: float, epsilon: float
     Examples
     --------
     >>> print(advise_rankers(100_000, n_rankers=136, gap=0.05))  # doctest: +ELLIPSIS
-    Which of 136 rankers is best, at 100,000 comparisons a day?
+    Which of 136 rankers is best, at 100,000 comparisons per day?
     <BLANKLINE>
     MergeDTS: alpha=0.262144, batch_size=16, c=4000000
       about     2.2 days (215,938 comparisons)
@@ -63,7 +63,7 @@ def advise_rankers(traffic: float, *, n_rankers: int, gap: float, epsilon: float
 
     sample_size = f"{n_rankers - 1} rankers go, each after the n duels at which alpha ln(t + C) / n falls to gap²"
     return Advice(
-        f"Which of {n_rankers} rankers is best, at {traffic:,.0f} comparisons a day?",
+        f"Which of {n_rankers} rankers is best, at {traffic:,.0f} comparisons per day?",
         traffic,
         "comparisons",
         (
@@ -145,7 +145,7 @@ def advise_reranking(
     horizon = lists(sample_size)
     safe = float(safety_probability(horizon, n_items=n_items))
     return Advice(
-        f"How should {n_items} items stand, at {traffic:,.0f} lists a day?",
+        f"How should {n_items} items stand, at {traffic:,.0f} lists per day?",
         traffic,
         "lists",
         (
@@ -215,7 +215,7 @@ def advise_drift(
     looks = 4 * epsilon * math.log(window) / gap**2
     told = math.sqrt(4 * epsilon * math.log(window) * (n_items - n_positions) / window)
     return Advice(
-        f"Which {n_positions} of {n_items} items, at {traffic:,.0f} lists a day, when tastes change {changes:g} times "
+        f"Which {n_positions} of {n_items} items, at {traffic:,.0f} lists per day, when tastes change {changes:g} times "
         f"in {days:g} days? How long until a change is followed:",
         traffic,
         "lists",
@@ -286,7 +286,7 @@ def advise_diversity(traffic: float, *, n_features: int, n_positions: int, gap: 
     gamma = least_gamma(at_most)
     how = "the looks n at which 2 gamma sqrt(features / n), the mean width of the bounds, falls to the gap"
     return Advice(
-        f"Which {n_positions} items, by {n_features} features and topics, at {traffic:,.0f} lists a day?",
+        f"Which {n_positions} items, by {n_features} features and topics, at {traffic:,.0f} lists per day?",
         traffic,
         "lists",
         (

@@ -121,7 +121,7 @@ def merge_dts_expected_bound(
 ) -> Floats:
     """What the expected regret of MergeDTS stays below: that of `merge_dts_bound` with epsilon = 1/horizon, plus 1.
 
-    The 1 pays for the runs in which the winner is lost: they are one in `horizon` and cost at most 1 a step. So the
+    The 1 pays for the runs in which the winner is lost: they are one in `horizon` and cost at most 1 per step. So the
     bound holds up to the horizon that MergeDTS was told; without one, each number of steps is its own horizon.
 
     >>> float(merge_dts_expected_bound(100, n_arms=4, gap=0.25, alpha=1.0, horizon=100).round(1))
@@ -150,7 +150,7 @@ def dueling_lower_bound(steps: npt.ArrayLike, preferences: npt.ArrayLike) -> Flo
     """What the regret of any consistent policy comes to at least as the number of steps grows, in ln T.
 
     Every arm i other than the Condorcet winner must be found out against some arm that beats it; the cheapest one, j,
-    costs (gap_i + gap_j) / 2 a duel, of which ln T / d(p_ij, 1/2) are needed. gap_i is p_1i - 1/2 for the winner 1 and
+    costs (gap_i + gap_j) / 2 per duel, of which ln T / d(p_ij, 1/2) are needed. gap_i is p_1i - 1/2 for the winner 1 and
     d the divergence of Bernoulli distributions. The bound is asymptotic: a single curve may stay below it for long.
 
     Parameters
