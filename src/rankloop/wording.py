@@ -28,12 +28,12 @@ def duration(seconds: float) -> str:
     if seconds >= YEAR:
         return f"{seconds / YEAR:,.1f} years"
     units = ((DAY, "day"), (HOUR, "h"), (MINUTE, "min"), (1, "s"))
-    for (size, unit), (smaller, below) in pairwise(units):
+    for (size, unit), (smaller, smaller_unit) in pairwise(units):
         if round(seconds / smaller) * smaller >= 10 * size:
             return _amount(round(seconds / size), unit)
         if (parts := round(seconds / smaller) * smaller) >= size:
             rest = parts % size // smaller
-            return _amount(parts // size, unit) + (f" {_amount(rest, below)}" if rest else "")
+            return _amount(parts // size, unit) + (f" {_amount(rest, smaller_unit)}" if rest else "")
     return f"{round(seconds)} s"
 
 

@@ -7,8 +7,7 @@ import numpy.typing as npt
 
 from rankloop.datasets.click_logs import ClickLog
 from rankloop.datasets.vocabulary import Vocabulary
-
-Floats = npt.NDArray[np.float64]
+from rankloop.kernels.arrays import Floats
 
 ABANDONMENT = (0.65, 0.49, 0.46, 0.46, 0.46, 0.47, 0.50, 0.55, 0.65, 1.0)
 EXAMINATION = (1.0, 0.96, 0.76, 0.59, 0.46, 0.39, 0.33, 0.28, 0.26, 0.26)

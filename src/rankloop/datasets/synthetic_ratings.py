@@ -7,8 +7,7 @@ import numpy.typing as npt
 
 from rankloop.checks import check_between, check_seed, check_whole
 from rankloop.datasets.ratings import Ratings
-
-Floats = npt.NDArray[np.float64]
+from rankloop.kernels.arrays import Floats
 
 GENRES = (
     "Drama", "Comedy", "Action", "Thriller", "Romance", "Adventure", "Crime", "Science Fiction", "Family", "Fantasy",

@@ -64,7 +64,7 @@ def _draw(draft: BalancedDraft, rng: Stream, k: int) -> int:
 
 
 @step(score_clicks, BalancedDraft)
-def _judge(draft: BalancedDraft, clicked: Ints, n_clicked: int, sampled: bool) -> float:
+def _score_clicks(draft: BalancedDraft, clicked: Ints, n_clicked: int, sampled: bool) -> float:
     notes = draft.notes
     depth = 0.0
     for m in range(n_clicked - 1, -1, -1):

@@ -217,7 +217,7 @@ def _draw(draft: OptimisedDraft, rng: Stream, k: int) -> int:
 
 
 @step(score_clicks, OptimisedDraft)
-def _judge(draft: OptimisedDraft, clicked: Ints, n_clicked: int, sampled: bool) -> float:
+def _score_clicks(draft: OptimisedDraft, clicked: Ints, n_clicked: int, sampled: bool) -> float:
     lead = 0.0
     for m in range(n_clicked):
         lead += draft.notes[clicked[m], 0] - draft.notes[clicked[m], 1]

@@ -148,7 +148,7 @@ def _draw(draft: ProbabilisticDraft, rng: Stream, k: int) -> int:
 
 
 @step(score_clicks, ProbabilisticDraft)
-def _judge(draft: ProbabilisticDraft, clicked: Ints, n_clicked: int, sampled: bool) -> float:
+def _score_clicks(draft: ProbabilisticDraft, clicked: Ints, n_clicked: int, sampled: bool) -> float:
     if sampled:
         lead = 0
         for m in range(n_clicked):

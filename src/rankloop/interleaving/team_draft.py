@@ -121,7 +121,7 @@ def _draw(draft: TeamDraftDraft, rng: Stream, k: int) -> int:
 
 
 @step(score_clicks, TeamDraftDraft)
-def _judge(draft: TeamDraftDraft, clicked: Ints, n_clicked: int, sampled: bool) -> float:
+def _score_clicks(draft: TeamDraftDraft, clicked: Ints, n_clicked: int, sampled: bool) -> float:
     lead = 0.0
     for m in range(n_clicked):
         lead += draft.notes[clicked[m], 0] - draft.notes[clicked[m], 1]

@@ -9,6 +9,7 @@ import numpy as np
 from rankloop.click_models.users import clicks_on, stops_after
 from rankloop.interleaving import begin, draw, place, prepare, score_clicks
 from rankloop.kernels import compiled, draw_index, entry
+from rankloop.kernels.arrays import Array, Floats, Ints, Ints32, Stream
 
 COUNT, SUM, SQUARES = range(3)
 
@@ -20,7 +21,7 @@ ROUNDING = 1e-9
 
 @compiled
 def _shuffle_ties(
-    rng: Any, order: Any, rank: Any, tied_until: Any, left: int, right: int, start: int, n_items: int
+    rng: Stream, order: Ints32, rank: Ints32, tied_until: Array, left: int, right: int, start: int, n_items: int
 ) -> None:
     """Put documents that a ranker ties into random order, for both rankers."""
     for ranker in range(2):
@@ -42,19 +43,19 @@ def _shuffle_ties(
 def compare(
     draft: Any,
     credit: Any,
-    rng: Any,
-    order: Any,
-    rank: Any,
-    tied_until: Any,
+    rng: Stream,
+    order: Array,
+    rank: Array,
+    tied_until: Array,
     left: int,
     right: int,
-    labels: Any,
-    offsets: Any,
-    deal: Any,
-    click: Any,
-    stop: Any,
+    labels: Array,
+    offsets: Ints,
+    deal: Ints,
+    click: Floats,
+    stop: Floats,
     rule: int,
-    tally: Any,
+    tally: Floats,
 ) -> None:
     """Compare two rankers deal[q] times on each query q, and add count, sum and squares of the scores to tally[q].
 

@@ -13,8 +13,6 @@ import numpy.typing as npt
 from rankloop.environments import PreferenceMatrix
 from rankloop.storage import replacing
 
-Floats = npt.NDArray[np.float64]
-
 
 class MeasuredPreferences(PreferenceMatrix):
     """A preference matrix that comes from comparisons.

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from rankloop.kernels import choose, entry, gains, inlined, learn, rare, regret, respond, settled
+from rankloop.kernels.arrays import Clicks, Floats, Items, Notes, Stream
 
 REGRET, VIOLATIONS, CLICKS, NDCG = range(4)
 
 
 @entry
-def run_duels(policy: Any, environment: Any, rng: Any, n_steps: int, items: Any, notes: Any, total: Any) -> int:
+def run_duels(
+    policy: Any, environment: Any, rng: Stream, n_steps: int, items: Items, notes: Notes, total: Floats
+) -> int:
     """Play up to `n_steps` duels and add their regret to `total[0]`; return how many were played.
 
     They are fewer only if the policy has settled: it then repeats one duel for ever, and `total[1]` is the regret of
@@ -30,7 +33,7 @@ def run_duels(policy: Any, environment: Any, rng: Any, n_steps: int, items: Any,
 
 
 @entry
-def answer_duel(environment: Any, rng: Any, items: Any) -> Any:
+def answer_duel(environment: Any, rng: Stream, items: Items) -> Any:
     """One user's answer to one duel: whether the left arm won."""
     return respond(environment, rng, items, items)
 
@@ -39,15 +42,15 @@ def answer_duel(environment: Any, rng: Any, items: Any) -> Any:
 def run_lists(
     policy: Any,
     environment: Any,
-    rng: Any,
+    rng: Stream,
     n_steps: int,
     top: int,
     limit: float,
-    items: Any,
-    notes: Any,
-    clicks: Any,
-    totals: Any,
-    room: Any,
+    items: Items,
+    notes: Notes,
+    clicks: Clicks,
+    totals: Floats,
+    room: Floats,
 ) -> None:
     """Show `n_steps` lists, add up their regret, violations and clicks in `totals`, and note the last one's NDCG there.
 
@@ -70,7 +73,7 @@ def run_lists(
 
 @entry
 def answer_list(
-    environment: Any, rng: Any, top: int, limit: float, items: Any, clicks: Any, totals: Any, room: Any
+    environment: Any, rng: Stream, top: int, limit: float, items: Items, clicks: Clicks, totals: Floats, room: Floats
 ) -> None:
     """One user's clicks on a list that a policy in Python has chosen, with the records of `run_lists`."""
     totals[REGRET] += regret(environment, items)
@@ -83,13 +86,13 @@ def answer_list(
 
 
 @entry
-def count_inversions(environment: Any, items: Any, room: Any) -> int:
+def count_inversions(environment: Any, items: Items, room: Floats) -> int:
     """How many pairs of a list stand in the wrong order, for a caller in Python."""
     return inversions(gains(environment), items, room)
 
 
 @inlined
-def inversions(attraction: Any, items: Any, shown: Any) -> int:
+def inversions(attraction: Floats, items: Items, shown: Floats) -> int:
     """How many pairs of a list stand in the wrong order; `shown` is room for a number of each of its items.
 
     What is shown is gathered there first: comparisons of neighbouring numbers are then made several at a time.
@@ -105,7 +108,7 @@ def inversions(attraction: Any, items: Any, shown: Any) -> int:
 
 
 @rare
-def ndcg(attraction: Any, items: Any, top: int, taken: Any) -> float:
+def ndcg(attraction: Floats, items: Items, top: int, taken: Floats) -> float:
     """Normalised discounted cumulative gain of the first `top` positions, the attraction being the gain.
 
     `taken` is room for a number of each item.

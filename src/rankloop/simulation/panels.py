@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankloop.extras import PLOTS, extra
-from rankloop.simulation.plots import AXIS_LABELS, INK, Floats, Look, draw_lines, dress, look, name_lines
+from rankloop.kernels.arrays import Floats
+from rankloop.simulation.plots import AXIS_LABELS, INK, Look, draw_lines, dress, look, name_lines
 from rankloop.simulation.result import Result
 from rankloop.wording import short_number
 

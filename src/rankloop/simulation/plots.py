@@ -12,13 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.extras import PLOTS, extra
+from rankloop.kernels.arrays import Floats
 
 with extra("plots", PLOTS):
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, NullFormatter
-
-Floats = npt.NDArray[np.float64]
 
 
 class Curve(Protocol):

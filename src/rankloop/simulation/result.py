@@ -13,13 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rankloop.extras import MissingExtra
+from rankloop.kernels.arrays import Floats
 from rankloop.runs import Run
 from rankloop.storage import read_archive, write_archive
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(repr=False)

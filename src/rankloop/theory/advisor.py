@@ -215,8 +215,8 @@ def advise_drift(
     looks = 4 * epsilon * math.log(window) / gap**2
     told = math.sqrt(4 * epsilon * math.log(window) * (n_items - n_positions) / window)
     return Advice(
-        f"Which {n_positions} of {n_items} items, at {traffic:,.0f} lists per day, when tastes change {changes:g} times "
-        f"in {days:g} days? How long until a change is followed:",
+        f"Which {n_positions} of {n_items} items, at {traffic:,.0f} lists per day, when tastes change {changes:g} "
+        f"times in {days:g} days? How long until a change is followed:",
         traffic,
         "lists",
         (

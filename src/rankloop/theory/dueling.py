@@ -150,8 +150,8 @@ def dueling_lower_bound(steps: npt.ArrayLike, preferences: npt.ArrayLike) -> Flo
     """What the regret of any consistent policy comes to at least as the number of steps grows, in ln T.
 
     Every arm i other than the Condorcet winner must be found out against some arm that beats it; the cheapest one, j,
-    costs (gap_i + gap_j) / 2 per duel, of which ln T / d(p_ij, 1/2) are needed. gap_i is p_1i - 1/2 for the winner 1 and
-    d the divergence of Bernoulli distributions. The bound is asymptotic: a single curve may stay below it for long.
+    costs (gap_i + gap_j) / 2 per duel, of which ln T / d(p_ij, 1/2) are needed. gap_i is p_1i - 1/2 for the winner 1
+    and d the divergence of Bernoulli distributions. The bound is asymptotic: a single curve may stay below it for long.
 
     Parameters
     ----------
