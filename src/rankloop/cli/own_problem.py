@@ -19,7 +19,7 @@ from rankloop.cli.errors import Refused, refusing
 from rankloop.cli.options import RunOptions
 from rankloop.cli.running import check_writable, finish, run, write_report
 from rankloop.cli.tables import print_results
-from rankloop.environments.problems import each_of
+from rankloop.environments.problems import each_of, is_several
 from rankloop.experiments import Amount, Experiment, Outcome, Panel, Player, Source
 from rankloop.extras import PLOTS, how_to_install
 from rankloop.policies import Policy
@@ -67,7 +67,7 @@ class OwnProblem:
     def experiment(self, players: Sequence[Player], runs: dict[str, int], options: RunOptions) -> Experiment:
         """The experiment, declared as those of the thesis are."""
         panel = Panel(self.name, self.environment, self.source, players, top=self.top, checkpoints=self.checkpoints)
-        n_problems = len(self.environment) if isinstance(self.environment, list) else None
+        n_problems = len(self.environment) if is_several(self.environment) else None
         others = {f"*: {glob.escape(name)}": Amount(options.horizon, n, n_problems) for name, n in runs.items()}
         amount = Amount(options.horizon, options.runs, n_problems, others)
         return Experiment(

@@ -88,6 +88,11 @@ class HybridProblem:
         return self.environment.n_items
 
 
+def is_several(environment: Any) -> bool:
+    """Whether several problems are given, not one alone."""
+    return isinstance(environment, Sequence)
+
+
 def each_of(environment: Any) -> list[Any]:
     """The problems of a list of them, or the one that is given alone.
 
@@ -96,7 +101,7 @@ def each_of(environment: Any) -> list[Any]:
     >>> len(each_of(users)), len(each_of([users, users]))
     (1, 2)
     """
-    return list(environment) if isinstance(environment, Sequence) else [environment]
+    return list(environment) if is_several(environment) else [environment]
 
 
 def users_of(problem: Any) -> Any:

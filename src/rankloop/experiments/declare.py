@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple
 
-from rankloop.environments.problems import each_of
+from rankloop.environments.problems import each_of, is_several
 from rankloop.simulation import Result
 
 Scale = Literal["smoke", "laptop", "paper", "own"]
@@ -98,7 +98,7 @@ class Experiment:
 
 def met_by(environment: Any, amount: Amount) -> Any:
     """The environment of a panel, or as many of its queries or users as an amount takes, from the first on."""
-    return environment[: amount.problems] if isinstance(environment, list) else environment
+    return environment[: amount.problems] if is_several(environment) else environment
 
 
 class Failure(NamedTuple):
