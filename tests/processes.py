@@ -50,13 +50,19 @@ def interrupt(process: subprocess.Popen[str]) -> tuple[str, str]:
     return process.communicate(timeout=LIMIT)
 
 
-def tool(name: str, *, where: str) -> str:
-    """The path of a program that is beside Python or on this machine; without it the test is skipped."""
+def tool(name: str, *, where: str, optional: bool = False) -> str:
+    """The path of a program that is beside Python or on this machine.
+
+    Without it the test is skipped, but fails in CI, where `.ci/run` installs what is not optional.
+    """
     beside = Path(sys.executable).with_name(name)
     path = os.pathsep.join((os.environ["PATH"], "/usr/sbin"))
     found = str(beside) if beside.exists() else shutil.which(name, path=path)
     if found is None:
-        pytest.skip(f"{name} is not installed ({where})")
+        message = f"{name} is not installed ({where})"
+        if os.environ.get("CI") == "true" and not optional:
+            pytest.fail(message)
+        pytest.skip(message)
     return found
 
 

@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 from service_client import Running, served
+
+from rankloop.service.gauges import of_loops
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -84,6 +87,21 @@ def test_metrics_of_dashboard_and_alerts_exist(metrics: dict[str, set[str]]) -> 
     assert wanted <= used
 
 
+def test_what_every_machine_tells_is_not_added_up() -> None:
+    """What loops have counted is that of the whole store, whichever machine is asked; workers count for themselves."""
+    of_store = {name for name, *_ in of_loops({})} | {"rankloop_partitions"}
+    aggregated = re.compile(r"\b(sum|max)(?: by \([a-z, ]*\) | ?)\((?:rate\(|increase\()?(rankloop_\w+)")
+    seen = set()
+    for title, expression in expressions():
+        found = set(aggregated.findall(expression))
+        named = set() if expression.startswith("label_values") else set(re.findall(r"\brankloop_\w+", expression))
+        for name in named & of_store:
+            assert ("max", name) in found, f"{title}: {expression}"
+            assert ("sum", name) not in found, f"{title}: {expression}"
+        seen |= found
+    assert {("max", "rankloop_impressions_total"), ("sum", "rankloop_fallbacks_total")} <= seen
+
+
 def test_dashboard_is_whole() -> None:
     dashboard = json.loads((DEPLOY / "grafana" / "rankloop.json").read_text())
     shown = list(panels(dashboard))
@@ -97,6 +115,40 @@ def test_dashboard_is_whole() -> None:
         places |= cells
     rows = [panel["title"] for panel in shown if panel["type"] == "row"]
     assert len(rows) == 6, rows
+
+
+FALLBACKS, LISTS = 'rankloop_fallbacks_total{loop="a"}', 'rankloop_impressions_total{loop="a"}'
+FIRED: list[tuple[str, dict[str, str], bool]] = [
+    ("RankloopPartitionWithoutOwner", {"rankloop_partitions": "6x100", "rankloop_partitions_owned": "2x100"}, True),
+    ("RankloopPartitionWithoutOwner", {"rankloop_partitions": "6x100", "rankloop_partitions_owned": "3x100"}, False),
+    ("RankloopFallbacks", {FALLBACKS: "0+1x100", LISTS: "0+150x100"}, True),
+    ("RankloopFallbacks", {FALLBACKS: "0+1x100", LISTS: "0+250x100"}, False),
+    ("RankloopDown", {'up{job="rankloop"}': "0x100"}, True),
+    ("RankloopHurts", {'rankloop_uplift_high{loop="a"}': "-0.1x100"}, True),
+    ("RankloopHurts", {'rankloop_uplift_high{loop="a"}': "0.1x100"}, False),
+]
+"""Alerts, what each of two machines tells every minute, and whether the alert is there after 90 minutes."""
+
+
+def test_alerts_fire(tmp_path: Path) -> None:
+    """As Prometheus itself computes them, with two machines that tell the same."""
+    promtool = processes.tool("promtool", where="apt-get install prometheus")
+    tests = []
+    for alert, told, fires in FIRED:
+        series = [
+            {"series": f"{name}{{instance=\"{machine}\",{labels or '}'}", "values": values}
+            for metric, values in told.items()
+            for name, _, labels in [metric.partition("{")]
+            for machine in ("one", "two")
+        ]  # fmt: skip
+        asked = f'count(ALERTS{{alertname="{alert}",alertstate="firing"}}) > bool 0 or vector(0)'
+        wanted = {"expr": asked, "eval_time": "90m", "exp_samples": [{"labels": "{}", "value": int(fires)}]}
+        tests.append({"interval": "1m", "input_series": series, "promql_expr_test": [wanted]})
+    (tmp_path / "tests.yaml").write_text(
+        json.dumps({"rule_files": [str(DEPLOY / "prometheus" / "rankloop-alerts.yaml")], "tests": tests})
+    )
+    ended = processes.run([promtool, "test", "rules", str(tmp_path / "tests.yaml")], check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 def test_alerts_say_what_to_do() -> None:

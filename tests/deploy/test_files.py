@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -17,6 +18,7 @@ from command_line import options_of
 from processes import tool
 
 from rankloop.live.settings import read_config
+from rankloop.service.fleet.supervisor import SECONDS_TO_END
 from rankloop.service.limits import Limits
 
 ROOT = Path(__file__).parents[2]
@@ -97,6 +99,79 @@ def test_no_secret_is_written_down() -> None:
             assert re.match(r"\"?\$|change-me|/|HOST", value), f"{path.name}: {value}"
 
 
+# -- several workers and machines --------------------------------------------------------------------------------
+
+
+def options(words: list[str]) -> dict[str, str]:
+    """The options of a command, each with its value; they must exist."""
+    found = {word: value for word, value in itertools.pairwise(words) if word.startswith("--")}
+    assert found.keys() <= options_of(words), words
+    return found
+
+
+def pod() -> tuple[dict[str, Any], dict[str, Any]]:
+    deployment = next(each for each in manifests() if each["kind"] == "Deployment")["spec"]
+    return deployment, deployment["template"]["spec"]
+
+
+def test_pods_share_the_store() -> None:
+    """There are partitions for all of them, and each is reached at its own address, through the policy."""
+    deployment, spec = pod()
+    (container,) = spec["containers"]
+    told = options(container["args"])
+    most = deployment["replicas"] + deployment["strategy"]["rollingUpdate"]["maxSurge"]
+    assert deployment["replicas"] > 1
+    assert int(told["--partitions"]) >= 4 * most * int(told["--workers"])
+    assert told["--peer-host"] == "$(POD_IP)"
+    (address,) = (each["valueFrom"]["fieldRef"]["fieldPath"] for each in container["env"] if each["name"] == "POD_IP")
+    assert address == "status.podIP"
+    first = int(told["--peer-port"])
+    wanted = set(range(first, first + int(told["--workers"]) + 1))
+    policy = next(each for each in manifests() if each["kind"] == "NetworkPolicy")["spec"]
+    open_to = {
+        frozenset(source["podSelector"]["matchLabels"].items()): {port["port"] for port in rule["ports"]}
+        for rule in policy["ingress"]
+        for source in rule["from"]
+    }
+    assert open_to[frozenset(policy["podSelector"]["matchLabels"].items())] == wanted
+    assert open_to[frozenset({("rankloop-client", "true")})] == {int(told["--port"])}
+
+
+def test_secrets_of_the_pod_are_made() -> None:
+    made = set(re.findall(r"--from-literal=([a-z-]+)=", (DEPLOY / "kubernetes.yaml").read_text()))
+    (container,) = pod()[1]["containers"]
+    used = {
+        each["valueFrom"]["secretKeyRef"]["key"] for each in container["env"] if "secretKeyRef" in each["valueFrom"]
+    }
+    assert used == made
+
+
+def test_there_is_time_to_end() -> None:
+    """Whoever kills the supervisor does so later than the supervisor kills workers."""
+    _, spec = pod()
+    asleep = int(spec["containers"][0]["lifecycle"]["preStop"]["exec"]["command"][1])
+    assert spec["terminationGracePeriodSeconds"] > asleep + SECONDS_TO_END
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["rankloop"]
+    assert int(compose["stop_grace_period"].removesuffix("s")) > SECONDS_TO_END
+    (seconds,) = re.findall(r"^TimeoutStopSec=(\d+)$", (DEPLOY / "rankloop.service").read_text(), re.M)
+    assert int(seconds) > SECONDS_TO_END
+
+
+def test_the_unit_is_for_every_store() -> None:
+    """SQLite, which takes one worker, as the unit and its example come; PostgreSQL by lines that are comments there."""
+    unit = (DEPLOY / "rankloop.service").read_text()
+    (started,) = re.findall(r"^ExecStart=(.*)$", unit, re.M)
+    assert not options(started.split()).keys() & {"--workers", "--partitions", "--peer-host"}
+    assert started.endswith(" $SERVE_OPTIONS")
+    assert "\nExecReload=/bin/kill -HUP $MAINPID\n" in unit
+    example = (DEPLOY / "rankloop.env.example").read_text()
+    assert re.findall(r"^[A-Z_]+(?==)", example, re.M) == ["RANKLOOP_ADMIN_KEY"]
+    more = re.findall(r"^#SERVE_OPTIONS=(.*)$", example, re.M)
+    assert [sorted(options(["rankloop", "serve", *line.split()])) for line in more] == [
+        ["--workers"], ["--partitions", "--peer-host", "--peer-port", "--workers"],
+    ]  # fmt: skip
+
+
 # -- tools that read these files ---------------------------------------------------------------------------------
 
 YAML = (
@@ -132,7 +207,7 @@ def test_compose() -> None:
 
 def test_kubernetes() -> None:
     ended = run(
-        tool("kubernetes-validate", where="pip install kubernetes-validate"),
+        tool("kubernetes-validate", where="pip install kubernetes-validate, 23 MB", optional=True),
         "--strict",
         str(DEPLOY / "kubernetes.yaml"),
     )

@@ -21,6 +21,7 @@ AWKWARD = ['say "hi"', "two\nlines", "back\\slash", "{loop=1} 2", "tab\tand\rret
 WANTED = {
     "rankloop_requests": "counter", "rankloop_request_seconds": "histogram", "rankloop_events": "counter",
     "rankloop_learning_lag_seconds": "gauge", "rankloop_open": "gauge", "rankloop_partitions_owned": "gauge",
+    "rankloop_partitions": "gauge",
     "rankloop_snapshot_age_seconds": "gauge", "rankloop_uplift": "gauge", "rankloop_uplift_low": "gauge",
     "rankloop_uplift_high": "gauge", "rankloop_fallbacks": "counter",
 }  # fmt: skip

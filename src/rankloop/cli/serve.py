@@ -36,6 +36,12 @@ def serve(
     peer_host: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Address of this machine for workers on other machines.")
     ] = "127.0.0.1",
+    peer_port: Annotated[
+        int,
+        typer.Option(
+            min=0, max=65535, help="First of the ports for other workers: one for each worker, and one; 0 for any."
+        ),
+    ] = 0,
     lease: Annotated[
         float, typer.Option(min=0.5, max=60, help="Seconds after which others take over from a worker that is silent.")
     ] = 5.0,
@@ -67,11 +73,11 @@ def serve(
                 from rankloop.service.fleet.serving import prepare
                 from rankloop.service.fleet.serving import serve as run_workers
 
-                n, first_key, fixed = prepare(store, workers=workers, partitions=partitions)
+                n, first_key, fixed = prepare(store, workers=workers, partitions=partitions, peer_host=peer_host)
                 if n > 1:
                     run_workers(
-                        store, config=config, host=host, port=port, workers=workers, peer_host=peer_host, lease=lease,
-                        first_key=first_key, fixed=fixed, when_ready=_greet,
+                        store, config=config, host=host, port=port, workers=workers, peer_host=peer_host,
+                        peer_port=peer_port, lease=lease, first_key=first_key, fixed=fixed, when_ready=_greet,
                     )  # fmt: skip
                     return
             run(store, config=config, host=host, port=port, when_ready=_greet)

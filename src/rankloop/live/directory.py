@@ -21,11 +21,26 @@ FORGOTTEN_AFTER = 60.0
 
 
 class Worker(NamedTuple):
-    """A worker: an id of its own, a name for people, and where others can reach it."""
+    """A worker: an id of its own, a name for people, and where others can reach it.
+
+    >>> worker = Worker("1f0c-9a", "shop-1:8000/0", "10.0.0.1:8001")
+    >>> worker.machine, worker.host
+    ('1f0c', 'shop-1')
+    """
 
     id: str
     name: str
     address: str
+
+    @property
+    def machine(self) -> str:
+        """What those workers have in common in their ids that one supervisor has started."""
+        return self.id.partition("-")[0]
+
+    @property
+    def host(self) -> str:
+        """Name of the machine that it runs on."""
+        return self.name.partition(":")[0]
 
 
 class Lease(NamedTuple):

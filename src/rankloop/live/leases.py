@@ -128,10 +128,9 @@ class LeasedDatabase(Database):
             if left <= 0:
                 self._free(owner)
                 asked = time.monotonic()
-                epochs = self._query_lease(sql.CLAIM)
+                epochs = self._query_lease(sql.CLAIM_FOR_WORKER if self._worker else sql.CLAIM)
                 if epochs:
                     self._epoch, self._renewed = epochs[0][0], asked
-                    self._note_worker()
                     return
             if first is None and self._wait:
                 first = lease
@@ -144,13 +143,6 @@ class LeasedDatabase(Database):
                     "`rankloop serve`"
                 )
             time.sleep(min(max(left, 0.02), 0.1))
-
-    def _note_worker(self) -> None:
-        """Say which worker has the partition, where several share the store."""
-        if self._worker:
-            values = (self._worker, self.partition, self._owner, self._epoch)
-            with self._session() as connection:
-                connection.execute(sql.NOTE_WORKER, values)
 
     def _free(self, owner: str) -> None:
         try:
@@ -165,7 +157,7 @@ class LeasedDatabase(Database):
 
     @property
     def _mine(self) -> dict[str, Any]:
-        return {"partition": self.partition, "owner": self._owner, "lease": self._lease}
+        return {"partition": self.partition, "owner": self._owner, "worker": self._worker, "lease": self._lease}
 
     @property
     def held_until(self) -> float:

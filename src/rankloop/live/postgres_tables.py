@@ -73,6 +73,8 @@ CLAIM = """
 UPDATE rankloop.partitions SET owner = %(owner)s, epoch = epoch + 1, expires = now() + make_interval(secs => %(lease)s)
 WHERE partition = %(partition)s AND (expires < now() OR owner = %(owner)s) RETURNING epoch
 """
+CLAIM_FOR_WORKER = CLAIM.replace("epoch = epoch + 1", "epoch = epoch + 1, worker = %(worker)s")
+"""For stores that several workers share. Tables of an older version get the column only after they were claimed."""
 RECLAIM = """
 UPDATE rankloop.partitions SET epoch = epoch + 1, expires = now() + make_interval(secs => %(lease)s)
 WHERE partition = %(partition)s AND owner = %(owner)s RETURNING epoch
@@ -89,7 +91,6 @@ SET expires = now() + make_interval(secs => %(lease)s), clean = coalesce(%(clean
 WHERE partition = %(partition)s AND owner = %(owner)s AND epoch = %(epoch)s
 """
 PUT_KEY = "INSERT INTO rankloop.keys VALUES (%s, %b) ON CONFLICT (name) DO UPDATE SET record = excluded.record"
-NOTE_WORKER = "UPDATE rankloop.partitions SET worker = %s WHERE partition = %s AND owner = %s AND epoch = %s"
 MAKE_PARTITIONS = """
 INSERT INTO rankloop.partitions SELECT number, '', 0, 'epoch', true, 0, 0, 0 FROM generate_series(0, %s) AS number
 """

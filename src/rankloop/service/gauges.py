@@ -61,6 +61,7 @@ def of_process(service: Service) -> Iterator[Family]:
         ("rankloop_learning_lag_seconds", "How long windows that have passed wait to be closed.", lag),
         ("rankloop_snapshot_age_seconds", "Time since the last checkpoint.", seconds),
         ("rankloop_entries_since_snapshot", "Entries that a start would have to replay.", entries),
+        ("rankloop_partitions", "Partitions of the store.", service.partitions.n),
         ("rankloop_partitions_owned", "Partitions that this process owns.", sum(part.held for part in parts)),
         ("rankloop_requests_in_flight", "Requests that are being answered.", service.requests),
         ("rankloop_calls_waiting", "Calls that wait for the store.", service.pending),

@@ -81,7 +81,7 @@ class Metrics:
 
 
 def of_workers(found: Iterable[tuple[str, Iterable[Family]]]) -> list[Family]:
-    """What several workers count, each value with the name of its worker.
+    """What several workers count, each value with the name of its worker, which no two of them share.
 
     >>> print(text(of_workers([("a", [("n", "gauge", "N.", [({}, 1)])]), ("b", [("n", "gauge", "N.", [({}, 2)])])])))
     # HELP n N.
@@ -91,7 +91,7 @@ def of_workers(found: Iterable[tuple[str, Iterable[Family]]]) -> list[Family]:
     <BLANKLINE>
     """
     merged: dict[str, tuple[str, str, list[tuple[Labels, Any]]]] = {}
-    for worker, families in dict(found).items():
+    for worker, families in found:
         for name, kind, help_, values in families:
             rows = merged.setdefault(name, (kind, help_, []))[2]
             rows += [({**labels, "worker": worker}, value) for labels, value in values]

@@ -81,6 +81,22 @@ class Server(uvicorn.Server):
             loop = asyncio.get_running_loop()
             loop.call_soon_threadsafe(self._begin_to_leave, leave, sig, frame)
 
+    async def take_waiting(self, listening: socket.socket) -> None:
+        """Take the connections that have been made and wait; they would be reset when the socket is closed."""
+        loop = asyncio.get_running_loop()
+        listening.setblocking(False)
+        while True:
+            try:
+                connection, _ = listening.accept()
+            except OSError:  # none is left
+                return
+            connection.setblocking(False)
+            await loop.connect_accepted_socket(self._protocol, connection)
+
+    def _protocol(self) -> asyncio.Protocol:
+        state = self.lifespan.state
+        return QuickProtocol(config=self.config, server_state=self.server_state, app_state=state)
+
     def _begin_to_leave(self, leave: Leave, sig: int, frame: FrameType | None) -> None:
         async def leaving() -> None:
             try:
@@ -166,6 +182,7 @@ def serve_from(listening: socket.socket, service: Service, leave: Leave | None =
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGTERM, signal.SIGINT):  # the server handles them, and then passes them on to these
             signal.signal(number, lambda *_: None)
+        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))  # a terminal that is closed
     server.run(sockets=[listening])
     if service.failed is not None:
         raise service.failed

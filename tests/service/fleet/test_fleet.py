@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -9,15 +12,19 @@ from typing import Any
 
 import pytest
 from postgres_server import Server
+from prometheus_client.parser import text_string_to_metric_families
 from service_client import ADMIN, Running, served
 
 import rankloop as rl
 from rankloop.live import Whole
-from rankloop.live.directory import Directory
+from rankloop.live.directory import Directory, Worker
 from rankloop.live.partitions import mark_of, partition_named, partition_of
+from rankloop.live.postgres import PostgresStore
 from rankloop.service.fleet import fleet
 from rankloop.service.fleet.fleet import Fleet
+from rankloop.service.fleet.serving import prepare
 from rankloop.service.limits import Limits
+from rankloop.service.service import Service
 
 ITEMS = ["a", "b", "c", "d"]
 PARTITIONS = 6
@@ -36,10 +43,9 @@ def eventually(so: Callable[[], Any]) -> Any:
 
 
 @contextmanager
-def worker(url: str, name: str, *, lease: float = LEASE, limits: Limits = LIMITS, **options: Any) -> Iterator[Running]:
-    with served(
-        url, limits=limits, workers=Fleet(url, admin=ADMIN, name=name, lease=lease, workers=2, **options)
-    ) as running:
+def worker(url: str, name: str, *, machine: str = "m", **options: Any) -> Iterator[Running]:
+    workers = Fleet(url, admin=ADMIN, machine=machine, name=f"host:80/{name}", lease=LEASE, workers=2, **options)
+    with served(url, limits=LIMITS, workers=workers) as running:
         yield running
 
 
@@ -237,12 +243,27 @@ def test_access_keys_are_everybodys(pair: tuple[Running, Running]) -> None:
     eventually(lambda: other.get("/v1/loops").status_code == 401)
 
 
-def test_metrics_are_of_all_workers(pair: tuple[Running, Running]) -> None:
-    text = pair[0].admin.get("/metrics").text
-    lines = [line for line in text.splitlines() if line.startswith("rankloop_partitions_owned")]
-    assert sorted(lines) == [f'rankloop_partitions_owned{{worker="{name}"}} 3' for name in ("one", "two")]
-    assert text.count("# TYPE rankloop_requests_total ") == 1
-    assert 'rankloop_impressions_total{loop="search"}' in text
+def owned_by_metrics(running: Running) -> dict[str, float]:
+    """Partitions by worker, as one scrape tells."""
+    found = {family.name: family for family in text_string_to_metric_families(running.admin.get("/metrics").text)}
+    assert {sample.value for sample in found["rankloop_partitions"].samples} == {PARTITIONS}
+    return {sample.labels["worker"]: sample.value for sample in found["rankloop_partitions_owned"].samples}
+
+
+def test_metrics_are_of_all_workers_of_a_machine(pair: tuple[Running, Running], store: str) -> None:
+    """So a sum over machines counts each worker once. What loops have counted is that of the whole store."""
+    one, two = pair
+    assert owned_by_metrics(one) == owned_by_metrics(two) == {"host:80/one": 3, "host:80/two": 3}
+    with worker(store, "one", machine="other") as three:
+        eventually(lambda: balanced(one, two, three))
+        assert owned_by_metrics(one) == {"host:80/one": 2, "host:80/two": 2}
+        assert owned_by_metrics(three) == {"host:80/one": 2}
+        wanted = sum(
+            part.live.status("search")["clicks"] for each in (*pair, three) for part in each.service.partitions
+        )
+        for each in (one, three):
+            assert f'rankloop_clicks_total{{loop="search"}} {wanted}\n' in each.admin.get("/metrics").text
+    eventually(lambda: balanced(one, two))
 
 
 def test_workers_come_and_go(pair: tuple[Running, Running], store: str) -> None:
@@ -319,6 +340,85 @@ def test_an_owner_that_hangs(pair: tuple[Running, Running], monkeypatch: pytest.
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     monkeypatch.undo()
     assert one.admin.post("/v1/events", json={"impression": id_, "item": "a"}).json() == {"fate": "accepted"}
+
+
+def test_a_worker_that_others_cannot_reach(pair: tuple[Running, Running], store: str) -> None:
+    """Its address is one of its own machine alone, and others are elsewhere."""
+    made = Fleet(store, admin=ADMIN, machine="other", name="elsewhere:80/0", lease=LEASE)
+    service = Service(store, admin=ADMIN, limits=LIMITS, workers=made)
+    with pytest.raises(rl.live.StoreError, match=r"is on another machine, and cannot reach this one at 127\.0\.0\.1"):
+        asyncio.run(service.open())
+    directory = Directory(store)
+    directory.open()
+    try:
+        assert made.id not in directory.look(None, 60.0).workers
+    finally:
+        directory.close()
+
+
+def test_workers_that_turn_out_to_be_elsewhere(
+    pair: tuple[Running, Running], store: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log of those that were there before says so: no worker ends by itself because of another."""
+    caplog.set_level(logging.ERROR, logger="rankloop.service")
+    me = Worker("other-1", "elsewhere:80/0", "10.255.255.1:9000")
+    directory = Directory(store)
+    directory.open()
+    try:
+        directory.look(me, LEASE)
+        eventually(lambda: "elsewhere:80/0 at 10.255.255.1:9000 are on two machines" in caplog.text)
+    finally:
+        directory.leave(me.id)
+        directory.close()
+    assert "with --peer-host" in caplog.text
+    eventually(lambda: balanced(*pair))
+
+
+def test_a_port_for_other_workers_that_is_taken(store: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        made = Fleet(store, admin=ADMIN, name="host:80/0", lease=LEASE, peer_port=port)
+        service = Service(store, admin=ADMIN, limits=LIMITS, workers=made)
+        with pytest.raises(rl.live.StoreError, match=f"on 127.0.0.1 port {port} .*--peer-port"):
+            asyncio.run(service.open())
+
+
+def test_a_worker_has_a_partition_from_the_first_moment(store: str, postgres: Server) -> None:
+    """The worker that had it before is declared dead meanwhile: that must not end the lease of the new one."""
+    url = postgres.empty_database("claimed")
+    directory = Directory(url, partitions=2)
+    directory.open()
+    try:
+        old = PostgresStore(url, partition=1, worker="old", wait=False)
+        old.open()
+        old.close()
+        new = PostgresStore(url, partition=1, worker="new", wait=False)
+        execute = new._query_lease
+
+        def claim_and_bury(statement: str) -> Any:
+            found = execute(statement)
+            directory.bury("old")
+            return found
+
+        new._query_lease = claim_and_bury  # type: ignore[method-assign]
+        new.open()
+        try:
+            lease = directory.look(None, 60.0).leases[1]
+            assert (lease.worker, lease.left > 0) == ("new", True)
+        finally:
+            new.close()
+    finally:
+        directory.close()
+
+
+def test_several_need_a_store_with_several_partitions(postgres: Server) -> None:
+    url = postgres.empty_database("prepared")
+    assert prepare(url)[0] == 1
+    for options in ({"workers": 2}, {"peer_host": "10.0.0.1"}):
+        with pytest.raises(rl.live.StoreError, match=r"made with one partition, which one worker has.*--partitions"):
+            prepare(url, **options)  # type: ignore[arg-type]
+    for options, n in (({"workers": 2}, 8), ({"peer_host": "10.0.0.1"}, 4), ({"partitions": 3}, 3)):
+        assert prepare(postgres.empty_database("prepared"), **options)[0] == n  # type: ignore[arg-type]
 
 
 def test_live_refuses_a_shared_store(store: str) -> None:

@@ -17,9 +17,9 @@ from rankloop.live.shared_loops import SharedLoops
 from rankloop.service.answering import told
 from rankloop.service.fleet.frames import Answer, Forward, Question, Told, peer_secret
 from rankloop.service.fleet.holding import Holding
-from rankloop.service.fleet.peers import Answered, Asked, Listening, Peer, PeerLost
+from rankloop.service.fleet.peers import Answered, Asked, Listening, Peer, PeerLost, cannot_reach
 from rankloop.service.fleet.planning import plan
-from rankloop.service.fleet.telling import LEASE
+from rankloop.service.fleet.telling import LEASE, THIS_MACHINE
 from rankloop.service.gathering import GATHERED
 from rankloop.service.gauges import of_process
 from rankloop.service.keys import Key, KeyRing
@@ -51,10 +51,14 @@ class Fleet:
         Path of a `rankloop.toml`.
     admin
         Admin key that is set from outside.
+    machine
+        What the workers of one supervisor have in common in their ids, and share with nobody else.
     name
-        What to call the worker in metrics.
+        What to call the worker in metrics: `host:port/number`.
     peer_host
         Address at which other workers reach this one.
+    peer_port
+        Port at which other workers reach this one; 0 for any that is free.
     lease
         Seconds after which others take over from a worker that is silent.
     workers
@@ -62,17 +66,18 @@ class Fleet:
     """
 
     def __init__(
-        self, url: str, *, config: str | Path | None = None, admin: str | None = None, name: str = "worker",
-        peer_host: str = "127.0.0.1", lease: float = LEASE, workers: int = 1, memory: str | int = "256 MB",
-        keep: Any = None,
+        self, url: str, *, config: str | Path | None = None, admin: str | None = None, machine: str = "",
+        name: str = "worker", peer_host: str = THIS_MACHINE, peer_port: int = 0, lease: float = LEASE,
+        workers: int = 1, memory: str | int = "256 MB", keep: Any = None,
     ) -> None:  # fmt: skip
-        self._url, self._admin, self._host, self._lease, self._count = url, admin, peer_host, lease, workers
+        self._url, self._admin, self._lease, self._count = url, admin, lease, workers
+        self._host, self._port = peer_host, peer_port
         declared = {} if config is None else read_config(config)
         self._declared = declared.get("loops", {})
         self._options = {"memory": memory, "keep": keep, **declared.get("live", {})}
         self._directory = Directory(url)
         self.store_name = self._directory.name
-        self._me = Worker(secrets.token_hex(8), name, "")
+        self._me = Worker(f"{machine}-{secrets.token_hex(8)}", name, "")
         self._peers: dict[str, Peer] = {}
         self._sight = Sight({}, (), 0)
         self._blind = False
@@ -100,7 +105,13 @@ class Fleet:
         )  # fmt: skip
         self._secret = peer_secret(self._directory.secret)
         self._listening = Listening(self._secret, self._answer)
-        self._me = self._me._replace(address=await self._listening.open(self._host))
+        try:
+            self._me = self._me._replace(address=await self._listening.open(self._host, self._port))
+            await service.run(self._introduce)
+        except StoreError:
+            self._listening.close()
+            await service.run(self._directory.close)
+            raise
         self._looking = asyncio.create_task(self._look_around())
         while not self._whole:
             await self._wait(self._lease)
@@ -114,6 +125,17 @@ class Fleet:
         for loop, settings in self._declared.items():
             self._loops.create(loop, **settings)
         self._warm_up()
+
+    def _introduce(self) -> None:
+        """Say that this worker is there, and refuse to be so where others could not reach it."""
+        sight = self._directory.look(self._me, self._lease)
+        others = [worker for worker in sight.workers.values() if cannot_reach(worker, self._me)]
+        if others:
+            self._directory.leave(self._me.id)
+            raise StoreError(
+                f"the worker {others[0].name} is on another machine, and cannot reach this one at {self._me.address}: "
+                "give every machine's own address with --peer-host"
+            )
 
     def _warm_up(self) -> None:
         """Load what new loops need, before a request has to wait for that."""
@@ -186,6 +208,12 @@ class Fleet:
         for worker in sight.workers.values():
             if worker.id != self._me.id and worker.id not in self._peers:
                 self._peers[worker.id] = Peer(worker.address, self._secret)
+                if cannot_reach(self._me, worker) or cannot_reach(worker, self._me):
+                    logger.error(
+                        "the workers %s at %s and %s at %s are on two machines, and cannot reach each other: "
+                        "give every machine's own address with --peer-host",
+                        self._me.name, self._me.address, worker.name, worker.address,
+                    )  # fmt: skip
         for lease in sight.leases:
             part = self._partitions.owned.get(lease.partition)
             if part is not None and (lease.worker != self._me.id or part.live.over):
@@ -198,7 +226,8 @@ class Fleet:
             for number in wanted.release:
                 self._start(self._hand_over(number))
             if wanted.claim and not was_blind:  # else those who could not renew their leases come first
-                await asyncio.gather(*map(self._holding.claim, wanted.claim))
+                if any(await asyncio.gather(*map(self._holding.claim, wanted.claim))):
+                    self._tell_peers("look")  # requests that wait for an owner have found one
                 self._look_now.set()
 
     def _tell(self) -> None:
@@ -335,12 +364,12 @@ class Fleet:
         return found
 
     async def metrics(self) -> list[tuple[str, list[Any]]]:
-        """What each worker counts of itself, by the worker's name; those that do not answer are left out."""
+        """What each worker of this machine counts of itself, by its name; those that do not answer are left out."""
         found = [(self._me.name, self._families())]
         asked = [
             (worker.name, self._question(self._peers[worker.id], "metrics", [], self._service.limits.patience))
             for worker in self._sight.workers.values()
-            if worker.id in self._peers
+            if worker.id in self._peers and worker.machine == self._me.machine
         ]
         answers = await asyncio.gather(*(question for _, question in asked))
         return found + [(name, answer) for (name, _), answer in zip(asked, answers, strict=True) if answer is not None]

@@ -6,8 +6,11 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from ipaddress import ip_address
 from typing import Any
 
+from rankloop.live import StoreError
+from rankloop.live.directory import Worker
 from rankloop.service.fleet.frames import Answer, Forward, Framed, Question, Told, encode, read_answer, read_asked
 from rankloop.service.logs import logger
 
@@ -22,6 +25,21 @@ Late = Callable[[Answered], None]
 
 class PeerLost(Exception):
     """A worker cannot be reached, or has gone before it answered."""
+
+
+def cannot_reach(one: Worker, other: Worker) -> bool:
+    """Whether the address of another worker is one that only its own machine has, and one worker is elsewhere.
+
+    >>> here, there = Worker("1", "a:8000/0", "10.0.0.1:9000"), Worker("2", "b:8000/0", "127.0.0.1:9000")
+    >>> cannot_reach(here, there), cannot_reach(there, here), cannot_reach(there, there._replace(name="b:8001/0"))
+    (True, False, False)
+    """
+    host = other.address.rpartition(":")[0].strip("[]")
+    try:
+        loopback = ip_address(host).is_loopback
+    except ValueError:
+        loopback = host == "localhost"
+    return loopback and one.host != other.host
 
 
 class _Asking(Framed):
@@ -189,12 +207,17 @@ class Listening:
         self._links: set[_Answering] = set()
         self._server: asyncio.Server | None = None
 
-    async def open(self, host: str) -> str:
-        """Listen; the address."""
+    async def open(self, host: str, port: int = 0) -> str:
+        """Listen, on any port that is free if none is given; the address."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            lambda: _Answering(self._secret, self._answer, self._links), host, 0, backlog=256
-        )
+        try:
+            self._server = await loop.create_server(
+                lambda: _Answering(self._secret, self._answer, self._links), host, port, backlog=256
+            )
+        except OSError as error:
+            where = f"{host} port {port}" if port else host
+            told = f"cannot listen to other workers on {where} ({error.strerror or error})"
+            raise StoreError(f"{told}: choose another address with --peer-host or --peer-port") from None
         port = self._server.sockets[0].getsockname()[1]
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 

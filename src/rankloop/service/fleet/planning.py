@@ -45,7 +45,7 @@ def plan(me: str, workers: Collection[str], leases: Sequence[Lease], mine: Colle
     >>> plan("a", {"a", "c"}, leases, {0, 1})
     Plan(claim=[], release=[])
     >>> plan("c", {"a", "c"}, leases, ())
-    Plan(claim=[2, 3], release=[])
+    Plan(claim=[3, 2], release=[])
     >>> plan("a", {"a", "c", "d", "e"}, leases, {0, 1})
     Plan(claim=[], release=[1])
     """

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 from collections.abc import Callable
 
 from rankloop.live import StoreError
 from rankloop.live.directory import Directory
 from rankloop.service.fleet.supervisor import Supervisor
-from rankloop.service.fleet.telling import LEASE, Orders
+from rankloop.service.fleet.telling import LEASE, THIS_MACHINE, Orders
 from rankloop.service.keys import KeyRing
 from rankloop.service.logs import log_to
 from rankloop.service.run import Greeting, address_of, listen
@@ -19,19 +20,22 @@ PARTITIONS_PER_WORKER = 4
 EVERYWHERE = ("0.0.0.0", "::", "")
 
 
-def prepare(store: str, *, workers: int = 1, partitions: int | None = None) -> tuple[int, str | None, bool]:
+def prepare(
+    store: str, *, workers: int = 1, partitions: int | None = None, peer_host: str = THIS_MACHINE
+) -> tuple[int, str | None, bool]:
     """Make a store in PostgreSQL if it is not there.
 
     Gives its number of partitions, an admin key if it was made just now, and whether the environment sets one.
     """
-    directory = Directory(store, partitions=partitions, making=PARTITIONS_PER_WORKER * workers if workers > 1 else 1)
+    several = workers > 1 or peer_host != THIS_MACHINE
+    directory = Directory(store, partitions=partitions, making=PARTITIONS_PER_WORKER * workers if several else 1)
     directory.open()
     try:
         if directory.partitions == 1:
-            if workers > 1:
+            if several:
                 raise StoreError(
-                    f"{directory.name} was made with one partition, which one worker has: leave out --workers, or "
-                    "begin with a new store, which gets several partitions with --workers or --partitions"
+                    f"{directory.name} was made with one partition, which one worker has: leave out --workers and "
+                    "--peer-host, or begin with a new store, which gets several partitions with --partitions"
                 )
             return 1, None, False
         keys = KeyRing(directory, admin=admin_key())
@@ -50,7 +54,8 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8000,
     workers: int = 1,
-    peer_host: str = "127.0.0.1",
+    peer_host: str = THIS_MACHINE,
+    peer_port: int = 0,
     lease: float = LEASE,
     first_key: str | None = None,
     fixed: bool = False,
@@ -70,6 +75,9 @@ def serve(
         Number of worker processes on this machine.
     peer_host
         Address of this machine at which workers of other machines reach those of this one.
+    peer_port
+        First of the ports for that, of which there is one for each worker and one more, for a worker that is being
+        replaced; 0 for any that are free.
     lease
         Seconds after which others take over from a worker that is silent.
     first_key, fixed
@@ -81,11 +89,15 @@ def serve(
         raise ValueError(
             "--peer-host must be an address at which other workers can reach this machine, not all of them"
         )
+    if peer_port + workers > 65_535:
+        raise ValueError(f"--peer-port must leave room for {workers + 1} ports, up to 65535; {peer_port} does not")
     log_to()
     with listen(host, port) as listening:
         listening.set_inheritable(True)
         address = address_of(listening)
         name = f"{socket.gethostname()}:{listening.getsockname()[1]}"
-        orders = Orders(store, config, listening.fileno(), name, peer_host, lease, workers)
+        orders = Orders(
+            store, config, listening.fileno(), secrets.token_hex(4), name, peer_host, peer_port, lease, workers
+        )
         told = Greeting(Directory(store).name, address, first_key, fixed)
         Supervisor(orders, listening, lambda: when_ready(told)).run()

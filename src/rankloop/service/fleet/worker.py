@@ -42,16 +42,18 @@ def main() -> None:
     orders = msgspec.json.decode(sys.stdin.buffer.readline(), type=Orders)
     admin = admin_key()
     fleet = Fleet(
-        orders.store, config=orders.config, admin=admin, name=orders.name, peer_host=orders.peer_host,
-        lease=orders.lease, workers=orders.workers,
+        orders.store, config=orders.config, admin=admin, machine=orders.machine, name=orders.name,
+        peer_host=orders.peer_host, peer_port=orders.peer_port, lease=orders.lease, workers=orders.workers,
     )  # fmt: skip
     service = Service(orders.store, config=orders.config, admin=admin, workers=fleet)
     service.when_ready = lambda: say(Word(fleet.id, "ready"))
 
     async def leave(server: Server) -> None:
         """Take no new connections, hand over all partitions, and let clients go elsewhere with their next request."""
-        for each in server.servers:
-            each.close()
+        with listening.dup() as last:
+            for each in server.servers:
+                each.close()
+            await server.take_waiting(last)
         service.leaving = True
         await fleet.leave()
         connections = server.server_state.connections
