@@ -23,8 +23,8 @@ Z = 1.96
 Z_POWER = 1.2816
 """Standard errors by which a difference must lie beyond the interval's width to be seen 9 times in 10."""
 
-LATE = 1 / 3
-"""Share of the visits, at the end, over which a list that has been learned is judged."""
+LATE = 3
+"""The last third of the visits is where a list that has been learned is judged."""
 
 FIRST = 40
 """Visits before the first mean of all visits so far is drawn: earlier ones jump."""
@@ -164,17 +164,17 @@ def chosen(measured: Sequence[Measured], best: str, default: str, left: set[str]
     where = f"number {place[best] + 1} of {len(measured)} by MRR"
     interval = f"95 % interval {mine.gain_low:+.3f} to {mine.gain_high:+.3f}"
     if best == default:
-        found = f"Clicks favour the default ranker, {best}, {where}."
+        found = f"Clicks favour the default ranker, “{best}”, {where}."
     elif mine.gain_low <= 0 <= mine.gain_high:
         found = (
-            f"Clicks chose {best}, {where}. The difference between its MRR, {mine.mrr:.3f}, and that of the default, "
+            f"Clicks chose “{best}”, {where}. The difference between its MRR, {mine.mrr:.3f}, and that of the default, "
             f"{usual.mrr:.3f}, could be chance ({interval})."
         )
     else:
         way = "better" if mine.gain > 0 else "worse"
         found = (
-            f"Clicks chose {best}, {where}. It is {way} than the default: its MRR is {mine.mrr:.3f}, where the default "
-            f"has {usual.mrr:.3f}, a difference of {mine.gain:+.3f} ({interval})."
+            f"Clicks chose “{best}”, {where}. It is {way} than the default: its MRR is {mine.mrr:.3f}, where the "
+            f"default has {usual.mrr:.3f}, a difference of {mine.gain:+.3f} ({interval})."
         )
     out = [place[row.ranker] for row in measured if row.ranker not in left]
     if not out:
@@ -195,7 +195,7 @@ def reranking(world: Reranking, visits: Sequence[Visit]) -> Answer:
     """Whether lists got better, and whether any was worse than is allowed."""
     before = {query: world.production(query) for query in {visit.key for visit in visits}}
     rank = {visit: 1 / visit.position if visit.position else 0.0 for visit in visits}
-    late = [visit for visit in visits if visit.number >= (1 - LATE) * len(visits)]
+    late = [visit for visit in visits if visit.number >= len(visits) - len(visits) // LATE]
     of_arm = {arm: [visit for visit in visits if visit.arm == arm] for arm in ("holdout", "policy")}
     rows = []
     for arm, mine in of_arm.items():
@@ -217,10 +217,11 @@ def reranking(world: Reranking, visits: Sequence[Visit]) -> Answer:
         "rerank",
         world.title,
         f"""{len(before)} queries are asked often. BubbleRank improves the default ranker's list for each, by exchanging
-        neighbours only. {HOLDOUT:.0%} of the visitors always get production's list, for comparison. A list is unsafe if
-        what people look for stands more than {POSITIONS // 2} places below production's place.""",
+        neighbours only. To learn, it shows neighbours in both orders, which costs a little at first. {HOLDOUT:.0%} of
+        the visitors always get production's list, for comparison. A list is unsafe if what people look for stands more
+        than {POSITIONS // 2} places below production's place.""",
         f"Every list is checked, so the number of unsafe ones is exact. {able}",
-        ("", "lists", "unsafe", f"mean place, last {LATE:.0%}", f"MRR, last {LATE:.0%}"),
+        ("", "lists", "unsafe", "mean place, last third", "MRR, last third"),
         rows,
         f"{unsafe(shown, before):,} of {len(shown):,} lists were unsafe. {moved(gain, room)}",
         {"searches": f"{len(visits):,}", "queries": f"{len(before)}", "policy": "BubbleRank"},

@@ -57,11 +57,12 @@ def _rankers(axes: Axes, answer: Answer) -> tuple[str, str]:
         (answer.data["default"], "default", 0.85),
     ):
         k = names.index(ranker)
+        across = min(0.8, places[k] / (len(rows) + 1) + 0.08)
         axes.annotate(
-            text, (places[k], rows[k]["high"]), (places[k] + 5, height), textcoords=("data", "axes fraction"),
-            color=INK, va="top", arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.8},
+            text, (places[k], rows[k]["high"]), (across, height), textcoords="axes fraction", color=INK, va="top",
+            arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.8},
         )  # fmt: skip
-    axes.set(xlabel="rankers, the best first", ylabel="MRR", ylim=(0, None))
+    axes.set(xlabel="rankers, the best first", ylabel="MRR", xlim=(0, len(rows) + 1), ylim=(0, None))
     axes.legend(frameon=False, loc="lower left")
     return (
         f"Mean reciprocal rank of {len(rows)} rankers, with the one that clicks chose",

@@ -72,7 +72,7 @@ def run(out: Path, *, visits: int | None, seed: int, watcher: Display) -> Demo:
         file.unlink()
     steps = _Steps(watcher)
     compile_policies(steps.begin("compiling the policies", len(POLICIES), "compiling"))
-    steps.begin("the index of Python's documentation", 1, "preparing")
+    steps.begin("making an index of Python's documentation")
     corpus = open_corpus(out / "index")
     with (
         service(["--store", str(store), "--port", "0"], store.with_suffix(".log")) as serving,
@@ -86,7 +86,7 @@ def run(out: Path, *, visits: int | None, seed: int, watcher: Display) -> Demo:
         follow, diversify = Trending(client, lengths, seed=seed), Home(client, seed=seed)
 
         def visited(world: World, n: int) -> list[Visit]:
-            tell = steps.begin(world.title, n, "running")
+            tell = steps.begin(world.title, n, units="visitors")
             world.create()
             return play(world, n, seed=seed, tell=tell)
 
@@ -97,7 +97,7 @@ def run(out: Path, *, visits: int | None, seed: int, watcher: Display) -> Demo:
             "diversify": visited(diversify, visits or home.VISITS),
         }
         status = client.status("rankers")
-    steps.begin("measuring the rankers on the queries held out", 1, "running")
+    steps.begin("measuring the rankers on the queries held out")
     answers = [
         evaluating(evaluate, searching, found["evaluate"], status),
         reranking(rerank, found["rerank"]),
@@ -117,13 +117,13 @@ class _Steps:
     def __init__(self, watcher: Display) -> None:
         self._watcher, self._number = watcher, 0
 
-    def begin(self, title: str, total: int, doing: str) -> Callable[[int], None]:
+    def begin(self, title: str, total: int = 1, doing: str = "running", units: str = "steps") -> Callable[[int], None]:
         """The next step; the function that is then told what is done of it."""
         self._number += 1
         number = self._number
 
         def tell(done: int) -> None:
-            status = Status(title, number, self.parts, doing, min(done, total), total, units="visitors")
+            status = Status(title, number, self.parts, doing, min(done, total), total, units=units)
             self._watcher.show(status)
 
         tell(0)
@@ -139,7 +139,7 @@ def _verified(store: Path, steps: _Steps) -> tuple[int, list[str]]:
     """Every list that was shown, derived anew from the journal."""
     from rankloop.live import Live
 
-    steps.begin("replaying the journal", 1, "running")
+    steps.begin("replaying the journal")
     with Live(store, read_only=True) as live:
         found = live.verify()
     return found.choices, list(map(str, found.differences))

@@ -113,4 +113,5 @@ def play(
             thread.join()
     if failed:
         raise failed[0]
+    tell(visitors)
     return sorted(found, key=lambda visit: visit.number)
