@@ -53,8 +53,8 @@ def test_what_is_said_of_the_chosen_ranker() -> None:
     everybody = {"r0", "r1", "r2", "r3"}
     assert answers.chosen(rows, "r0", "r1", everybody - {"r1", "r3"}) == (
         "Clicks chose “r0”, number 1 of 4 by MRR. It is better than the default: its MRR is 0.400, where the default "
-        "has 0.300, a difference of +0.100 (95 % interval +0.050 to +0.150). 2 of 4 rankers are still in the race; 2 were "
-        "eliminated, 1 of them from the worse half."
+        "has 0.300, a difference of +0.100 (95 % interval +0.050 to +0.150). 2 of 4 rankers are still in the race; 2 "
+        "were eliminated, 1 of them from the worse half."
     )
     assert "could be chance (95 % interval -0.200 to +0.100)" in answers.chosen(rows, "r2", "r1", everybody)
     assert "It is worse than the default" in answers.chosen(rows, "r3", "r1", everybody)

@@ -8,8 +8,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
+from queue import SimpleQueue
 from typing import Any
 
 SECONDS_TO_END = 30
@@ -24,21 +25,30 @@ def children() -> Iterator[Start]:
     """Start programs that are ended with the block, wherever the block is interrupted."""
     started: list[subprocess.Popen[str]] = []
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    # Signals interrupt the main thread only: in another thread no program is started and then forgotten.
-    starting = ThreadPoolExecutor(1)
+    wanted: SimpleQueue[tuple[Future[subprocess.Popen[str]], list[str], dict[str, Any]] | None] = SimpleQueue()
+
+    def work() -> None:
+        while (each := wanted.get()) is not None:
+            future, command, options = each
+            try:
+                started.append(subprocess.Popen(command, text=True, **options))
+                future.set_result(started[-1])
+            except BaseException as error:
+                future.set_exception(error)
 
     def start(arguments: Sequence[str], *, env: dict[str, str] | None = None, **options: Any) -> subprocess.Popen[str]:
-        def run() -> subprocess.Popen[str]:
-            command, given = [sys.executable, *arguments], {**variables, **(env or {})}
-            started.append(subprocess.Popen(command, text=True, env=given, **options))
-            return started[-1]
+        future: Future[subprocess.Popen[str]] = Future()
+        wanted.put((future, [sys.executable, *arguments], {"env": {**variables, **(env or {})}, **options}))
+        return future.result()
 
-        return starting.submit(run).result()
-
+    # Signals interrupt the main thread only: in another thread, no program is started and then forgotten.
+    worker = threading.Thread(target=work, daemon=True)
+    worker.start()
     try:
         yield start
     finally:
-        starting.shutdown()
+        wanted.put(None)
+        worker.join()
         for process in started:
             process.terminate()
         for process in started:
