@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -190,4 +191,6 @@ def replayed(demo: Demo) -> str:
 
 def look_again(demo: Demo) -> str:
     """How to look at what is left."""
-    return f"To look at every loop, list and click of it: rankloop live dashboard --store {demo.store}"
+    return (
+        f"To look at every loop, list and click of it: rankloop live dashboard --store {shlex.quote(str(demo.store))}"
+    )

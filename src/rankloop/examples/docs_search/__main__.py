@@ -45,8 +45,8 @@ def simulate(search: DocsSearch, visits: int, seed: int = 0) -> None:
         print("{:10}{:40}{:8}{:20}{:22}{}".format(*line).rstrip())
 
 
-def main() -> None:
-    """Read the options and run."""
+def options() -> argparse.ArgumentParser:
+    """The options of the program."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--url", help="a rankloop service; without it, a store of its own")
     parser.add_argument("--store", default="docs-search.db", help="that store (%(default)s)")
@@ -54,9 +54,14 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8080, help="port of the site (%(default)s)")
     parser.add_argument("--often", type=int, default=OFTEN, help="times after which a query is frequent (%(default)s)")
     parser.add_argument("--visits", type=int, default=0, help="number of simulated searches, instead of the site")
-    given = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    """Read the options and run."""
+    given = options().parse_args()
     if given.visits < 0 or given.often < 1:
-        parser.error("--visits must be at least 0, and --often at least 1")
+        options().error("--visits must be at least 0, and --often at least 1")
     with opened(given.url, given.store) as loop:
         # A few hundred queries are all that simulated users know: soon all would be frequent, and none would compare.
         often = None if given.visits else given.often
