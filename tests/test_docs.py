@@ -7,7 +7,8 @@ A page is read from the top, in one namespace and one folder. How a block is mar
     ```text after such a block   must be what the block printed
     ```console                   lines after `$ ` are run, and must print what follows them
     <!-- run with: OPTIONS -->   the commands of the next block are run, with these options added
-    anything else                each line that begins with `rankloop` must be a command with options that exist
+    anything else                each line that begins with `rankloop` must be a command with options that exist, in
+                                 the READMEs of examples and in what the demo prints as well
 
 Notebooks are run cell by cell, and must print what they show.
 """
@@ -16,13 +17,14 @@ from __future__ import annotations
 
 import contextlib
 import doctest
+import html
 import importlib.util
 import io
 import json
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,11 +36,13 @@ from typer.testing import CliRunner
 
 import rankloop as rl
 from rankloop.cli.app import app
+from rankloop.demo.running import Demo, look_again, report
 from rankloop.experiments import load_player
 from rankloop.experiments.catalogue import EXPERIMENTS
 from rankloop.policies import Policy
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = sorted((ROOT / "src" / "rankloop" / "examples").rglob("README.md"))
 BASES = {"ClickPolicy", "DuelingPolicy", "FeaturePolicy"}
 POLICIES = [name for name in rl.__all__ if name in Policy.known and name not in BASES]
 
@@ -194,27 +198,52 @@ def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
         yield path, command
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_commands_exist(page: Path) -> None:
+def check_commands(found: Iterable[tuple[str, str]]) -> int:
+    """Let each command be parsed, and do nothing; the number of commands. Each comes with its place."""
     parser = typer.main.get_command(app)
     groups = [name for name, child in parser.commands.items() if hasattr(child, "commands")]
     for _, leaf in leaves(parser):
         leaf.callback = lambda **_: None
-    for number, command in commands(page):
+    checked = 0
+    for checked, (place, command) in enumerate(found, 1):  # noqa: B007
         arguments = words(command)
         if len(arguments) == 1 or (len(arguments) == 2 and arguments[1] == "…"):  # the name of a command in a sentence
-            assert arguments[0] in parser.commands, f"{page.name}, line {number}: no command {arguments[0]}"
+            assert arguments[0] in parser.commands, f"{place}: no command {arguments[0]}"
             continue
         if arguments[0] in groups and len(arguments) == 2:
-            assert arguments[1] in parser.commands[arguments[0]].commands, f"{page.name}, line {number}: {command}"
+            assert arguments[1] in parser.commands[arguments[0]].commands, f"{place}: {command}"
             continue
         with pytest.raises(SystemExit) as end, contextlib.redirect_stderr(io.StringIO()) as told:
             parser.main(arguments)
-        assert end.value.code == 0, f"{page.name}, line {number}: {command}: {told.getvalue()}"
+        assert end.value.code == 0, f"{place}: {command}: {told.getvalue()}"
         if arguments[0] == "reproduce":
             known = {experiment.name for experiment in EXPERIMENTS}
             named = set(takewhile(lambda word: not word.startswith("--"), arguments[1:]))
-            assert named <= known, f"{page.name}, line {number}: no experiments {named - known}"
+            assert named <= known, f"{place}: no experiments {named - known}"
+    return checked
+
+
+@pytest.mark.parametrize("page", [*PAGES, *EXAMPLES], ids=lambda page: f"{page.parent.name}-{page.stem}")
+def test_commands_exist(page: Path) -> None:
+    check_commands((f"{page.name}, line {number}", command) for number, command in commands(page))
+
+
+@pytest.mark.parametrize("page", [*PAGES, *EXAMPLES], ids=lambda page: f"{page.parent.name}-{page.stem}")
+def test_programs_of_examples_exist(page: Path) -> None:
+    for module, rest in re.findall(r"python -m (rankloop\.examples\.\w+)(?: ([^`\n]*))?", page.read_text()):
+        program = importlib.import_module(f"{module}.__main__")
+        program.options().parse_args(shlex.split(rest, comments=True))
+
+
+def test_commands_that_the_demo_prints_exist(tmp_path: Path) -> None:
+    """Those on the terminal and in the report, with a store whose name has to be quoted."""
+    demo = Demo([], tmp_path / "my demo's" / "live.db", 0, [])
+    page = report(demo, tmp_path, "1.0", {})
+    text = html.unescape(re.sub(r"<[^>]+>", "", page.read_text().partition("<body>")[2]))
+    printed = [look_again(demo), *re.findall(r"rankloop (?:live|demo)\b[^\n]*", text)]
+    found = [line[line.index("rankloop ") :].rstrip(".") for line in printed]
+    assert check_commands(("the demo", command) for command in found) == 3
+    assert words(found[0]) == ["live", "dashboard", "--store", str(demo.store)]
 
 
 def test_every_command_is_documented() -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import html
+import math
 import random
 import re
 import sqlite3
+import unicodedata
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import httpx
-import numpy as np
 import pytest
 from playwright.sync_api import Page as BrowserPage
 from service_client import ADMIN, served
@@ -19,8 +20,9 @@ from service_client import ADMIN, served
 import rankloop as rl
 from rankloop.examples.docs_search import __main__ as program
 from rankloop.examples.docs_search import collect
-from rankloop.examples.docs_search.corpus import Corpus, Document, open_corpus, sentences, words
-from rankloop.examples.docs_search.measure import measure, reciprocal_ranks, rows_of
+from rankloop.examples.docs_search import search as search_module
+from rankloop.examples.docs_search.corpus import FIELDS, Corpus, Document, open_corpus, sentences, words
+from rankloop.examples.docs_search.measure import landmarks, measure, reciprocal_ranks, rows_of
 from rankloop.examples.docs_search.rankers import DEFAULT, RANKERS
 from rankloop.examples.docs_search.search import POSITIONS, DocsSearch, Page
 from rankloop.examples.docs_search.users import CLICK, STOP, clicks, make_queries, visit
@@ -98,19 +100,38 @@ def test_there_are_64_rankers_and_the_default_is_the_first() -> None:
     assert len({(each.weights, each.index, each.exact, each.short) for each in RANKERS.values()}) == 64
 
 
-def test_scores_are_those_of_sqlite(corpus: Corpus) -> None:
-    """The score of one field is SQLite's with all other weights 0, for each document that is found."""
-    found, scores = corpus.candidates("parse date", "plain")
+def plain_scores(corpus: Corpus, terms: tuple[str, ...], field: str) -> dict[str, float]:
+    """BM25 of one field as SQLite's manual has it, from the words of all documents."""
     database = sqlite3.connect(corpus.path)
-    [(expected,)] = database.execute(
-        "SELECT -bm25(plain, 0, 0, 0, 10, 0) FROM plain JOIN documents ON number = plain.rowid"
-        ' WHERE plain MATCH \'"parse" OR "date"\' AND id = ?',
-        (found[0].id,),
-    ).fetchall()
+    rows = database.execute("SELECT id, name, module, signature, summary, body FROM documents").fetchall()
     database.close()
-    assert scores.shape == (len(found), 5)
-    assert (scores[0, 3] > 0) == (expected > 0)
-    assert np.isfinite(scores).all()
+    tokens = {row[0]: {name: tokenized(text) for name, text in zip(FIELDS, row[1:], strict=True)} for row in rows}
+    lengths = {id_: sum(map(len, fields.values())) for id_, fields in tokens.items()}
+    average = sum(lengths.values()) / len(lengths)
+    scores = dict.fromkeys(tokens, 0.0)
+    for term in terms:
+        n = sum(any(term in each for each in fields.values()) for fields in tokens.values())
+        rarity = max(1e-6, math.log((len(tokens) - n + 0.5) / (n + 0.5)))
+        for id_, fields in tokens.items():
+            often = fields[field].count(term)
+            scores[id_] += rarity * often * 2.2 / (often + 1.2 * (0.25 + 0.75 * lengths[id_] / average))
+    return scores
+
+
+def tokenized(text: str) -> list[str]:
+    """Words as SQLite's tokenizer unicode61 has them: without accents."""
+    apart = unicodedata.normalize("NFKD", text.lower())
+    return re.findall(r"[^\W_]+", "".join(letter for letter in apart if not unicodedata.combining(letter)))
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_scores_are_bm25(corpus: Corpus, field: str) -> None:
+    found, scores = corpus.candidates("parse date", "plain")
+    expected = plain_scores(corpus, ("parse", "date"), field)
+    assert scores.shape == (len(found), len(FIELDS))
+    assert len(found) > 20
+    shown = scores[:, FIELDS.index(field)]
+    assert shown == pytest.approx([expected[document.id] for document in found], rel=0.02, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -122,12 +143,37 @@ def test_any_text_is_a_query(corpus: Corpus, query: str) -> None:
         assert len(set(found)) == len(found)
 
 
-def test_boosts_and_stems(corpus: Corpus) -> None:
-    assert "json.dumps" in RANKERS["even exact"].order(corpus, "json dumps")[:3]
-    plain, stems = (set(RANKERS[name].order(corpus, "parsing dates")) for name in ("even", "even stems"))
-    assert plain != stems
-    shortest = RANKERS["even short"].order(corpus, "split")
-    assert len(shortest[0]) < len(shortest[-1])
+@pytest.mark.parametrize("boost", ["", "exact", "short", "exact short"])
+def test_rankers_weigh_fields_and_add_boosts(corpus: Corpus, boost: str) -> None:
+    """Against a plain computation: scores by weight, 10 more for a name in the query, 1 less for each further word."""
+    query = "json dumps"
+    found, scores = corpus.candidates(query, "plain")
+    total = {}
+    for document, row in zip(found, scores, strict=True):
+        total[document.id] = sum(w * score for w, score in zip((4, 4, 1, 1, 4), row, strict=True))
+        if "exact" in boost:
+            total[document.id] += 10 * set(words(document.id.split(".")[-1])).issubset(words(query))
+        if "short" in boost:
+            total[document.id] -= len(words(document.id)) - 1
+    order = RANKERS[f"text {boost}".strip()].order(corpus, query)
+    assert sorted(order) == sorted(total)
+    assert [total[id_] for id_ in order] == pytest.approx(sorted(total.values(), reverse=True))
+
+
+def test_stems_find_other_forms_of_a_word(corpus: Corpus) -> None:
+    plain, stems = (corpus.candidates("parsing", index)[0] for index in ("plain", "stems"))
+    fields = {each.id: (each.name, each.module, each.signature, each.summary, each.body) for each in (*plain, *stems)}
+    has = {id_: {*tokenized(" ".join(texts)), *words(id_)} for id_, texts in fields.items()}
+    assert all("parsing" in has[document.id] for document in plain)
+    others = [has[document.id] for document in stems if "parsing" not in has[document.id]]
+    assert others
+    assert all(any(word.startswith("pars") for word in found) for found in others)
+
+
+def test_where_no_word_is_found_every_ranker_looks_for_stems(corpus: Corpus) -> None:
+    assert corpus.candidates("parsings", "plain")[0] == []
+    assert all(ranker.order(corpus, "parsings") for ranker in RANKERS.values())
+    assert not any(ranker.order(corpus, "zzzzqqq") for ranker in RANKERS.values())
 
 
 def test_simulated_users_click_as_is_stated() -> None:
@@ -155,8 +201,28 @@ def test_the_table(corpus: Corpus) -> None:
         assert row.low <= row.mrr <= row.high
         assert row.mrr == pytest.approx(reciprocal_ranks(corpus, RANKERS[row.ranker], few).mean())
     lines = rows_of(measured, "text exact", "even")
+    assert [line[0] for line in lines] == [f"{k} of 8" for k in range(1, 9)]
     assert any("text exact (found by clicks)" in line for line in lines)
     assert any("even (default)" in line for line in lines)
+    assert any("even (default, found by clicks)" in line for line in rows_of(measured, "even", "even"))
+    places = {row.ranker: k for k, row in enumerate(measured)}
+    assert landmarks(measured, "text exact", "even") == sorted({0, 4, 7, places["text exact"], places["even"]})
+
+
+def test_intervals_are_about_two_standard_errors_wide_on_either_side(corpus: Corpus) -> None:
+    """The bootstrap against the normal distribution; 2,000 resamples put its ends within a tenth of that."""
+    few = make_queries(corpus)[1][:200]
+    ranks = {name: reciprocal_ranks(corpus, RANKERS[name], few) for name in ("even", "text exact")}
+    text, even = measure(corpus, {name: RANKERS[name] for name in ranks}, few, "even")
+    apart = ranks["text exact"] - ranks["even"]
+    for values, shown in (
+        (ranks["text exact"], (text.mrr, text.low, text.high)),
+        (ranks["even"], (even.mrr, even.low, even.high)),
+        (apart, (text.gain, text.gain_low, text.gain_high)),
+    ):
+        mean, room = values.mean(), 1.96 * values.std(ddof=1) / len(values) ** 0.5
+        assert shown == pytest.approx((mean, mean - room, mean + room), abs=0.2 * room)
+    assert (even.gain, even.gain_low, even.gain_high) == (0, 0, 0)
 
 
 # -- with rankloop ---------------------------------------------------------------------------------------------------
@@ -206,6 +272,27 @@ def test_a_frequent_query_gets_a_learner_of_its_own(corpus: Corpus, tmp_path: Pa
         assert live.status("queries")["clicks"] == 1
         assert search.search("zzzzqqq").items == []
         assert live.status("rankers")["impressions"] == 0
+
+
+def test_a_query_that_is_asked_often_becomes_a_frequent_one(corpus: Corpus, tmp_path: Path) -> None:
+    with rl.Live(tmp_path / "store.db") as live:
+        search = DocsSearch(corpus, live, often=3)
+        search.create()
+        loops = [search.search(query).loop for query in ("json", "date", "json", "json", "json", "date", "json")]
+        assert loops == ["rankers"] * 4 + ["queries", "rankers", "queries"]
+
+
+def test_only_so_many_queries_are_counted(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were asked most are kept."""
+    monkeypatch.setattr(search_module, "MOST_COUNTED", 10)
+    nowhere: Any = None
+    search = DocsSearch(corpus, nowhere, often=3)
+    for _ in range(3):
+        assert not search._is_frequent("json")
+    for number in range(100):
+        assert not search._is_frequent(f"query {number}")
+    assert len(search._asked) <= 10
+    assert search._is_frequent("json")
 
 
 def test_without_rankloop_the_default_ranking_is_shown(corpus: Corpus) -> None:
@@ -266,7 +353,8 @@ def test_the_site_in_a_browser(corpus: Corpus, tmp_path: Path, page: BrowserPage
         live.warm_up()
         with Website(search).running() as address:
             page.goto(address)
-            page.keyboard.type("json")  # the search box has the focus
+            page.locator("input:focus").wait_for()  # nobody has to click into the search box
+            page.keyboard.type("json")
             page.keyboard.press("Enter")
             page.get_by_role("status").wait_for()
             assert page.get_by_role("searchbox", name="Words to search for").input_value() == "json"
@@ -293,6 +381,16 @@ def test_the_program_lets_simulated_users_search(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["docs_search", "--visits", "5"])
     program.main()
-    printed = capsys.readouterr().out
-    assert "after 5 searches 64 of 64 rankers are left" in printed
-    assert "even (default)" in printed
+    first, _, headings, *rows = capsys.readouterr().out.splitlines()
+    assert first.startswith("after 5 searches 64 of 64 rankers are left in the race, and clicks favour: ")
+    assert headings.split()[:2] == ["ranker", "MRR"]
+    assert [row.split()[0] for row in rows] == [str(k) for k in range(1, 65)]
+    assert {row[10:50].partition(" (")[0].strip() for row in rows} == set(RANKERS)
+    assert sum("even (default" in row for row in rows) == 1
+
+
+def test_bad_options(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["docs_search", "--visits", "-1"])
+    with pytest.raises(SystemExit):
+        program.main()
+    assert "--visits must be at least 0" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from rankloop import __version__
 from rankloop.cli.advise import app as advise
 from rankloop.cli.bounds import app as bounds
 from rankloop.cli.clicks import app as clicks
+from rankloop.cli.dashboard import dashboard
 from rankloop.cli.demo import demo
 from rankloop.cli.diversify import diversify
 from rankloop.cli.drift import drift
@@ -97,4 +98,5 @@ app.add_typer(clicks, name="clicks")
 app.add_typer(bounds, name="bounds")
 app.add_typer(advise, name="advise")
 live.add_typer(keys, name="keys")
+live.command()(dashboard)
 app.add_typer(live, name="live")

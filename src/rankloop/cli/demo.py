@@ -49,10 +49,11 @@ def demo(
     beside = {PAGE: "longer comparisons, simulated"} if in_simulation else {}
     beside |= {"reproduction/index.html": "claims of the thesis, judged"} if judged else {}
     with refusing("cannot run the demo"):
+        from rankloop.demo.children import interruptible
         from rankloop.demo.running import look_again, replayed, report, run
 
         out.mkdir(parents=True, exist_ok=True)
-        with display() as watcher:
+        with interruptible(), display() as watcher:
             found = run(out, visits=n_visits, seed=first_seed, watcher=watcher)
         page = report(found, out, __version__, beside)
     for answer in found.answers:
@@ -75,14 +76,13 @@ def _print(answer: Answer) -> None:
 
     from rankloop.cli.tables import console, new_table
 
-    able = " ".join(answer.text.partition("What this can show:")[2].split())
     table = new_table(f"{answer.title} ({', '.join(f'{name}: {value}' for name, value in answer.facts.items())})")
     words = (0, 1) if answer.kind == "evaluate" else (0,)
     for k, heading in enumerate(answer.headings):
         table.add_column(heading, justify="left" if k in words else "right", overflow="fold")
     for row in answer.rows:
         table.add_row(*map(escape, row))
-    print(f"What this can show: {able}\n")
+    print(f"What this can show: {' '.join(answer.able.split())}\n")
     console().print(table)
     print(f"{answer.found}\n")
 

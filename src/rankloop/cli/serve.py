@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -46,7 +48,7 @@ def serve(
         float, typer.Option(min=0.5, max=60, help="Seconds after which others take over from a worker that is silent.")
     ] = 5.0,
     demo: Annotated[
-        bool, typer.Option("--demo", help="Serve an example too: a search site, and simulated users who click.")
+        bool, typer.Option("--demo", help="Serve an example: a search site, and simulated users who click.")
     ] = False,
 ) -> None:
     """Serve the loops of a store over HTTP until Ctrl-C or SIGTERM.
@@ -58,7 +60,10 @@ def serve(
     if "://" not in store and (workers > 1 or partitions is not None):
         raise Refused(SEVERAL_ON_SQLITE)
     if demo:
-        _demonstrate(store, config, host, port, workers, partitions)
+        options: dict[str, object] = {"--config": config, "--workers": workers, "--partitions": partitions}
+        options |= {"--peer-host": peer_host, "--lease": lease}
+        given = [text for name, value in options.items() if value is not None for text in (name, str(value))]
+        _demonstrate(store, host, port, given)
         return
     from rankloop.live import StoreError
 
@@ -105,24 +110,26 @@ def _greet(told: Greeting) -> None:
     print("\n".join(lines), flush=True)
 
 
-def _demonstrate(store: str, config: str | None, host: str, port: int, workers: int, partitions: int | None) -> None:
-    """A service with a search site and simulated users, until Ctrl-C."""
+def _demonstrate(store: str, host: str, port: int, arguments: Sequence[str]) -> None:
+    """A service with a search site and simulated users, until Ctrl-C or SIGTERM."""
     with refusing("cannot run the demo"), extra("serve", NEEDED), extra("client", "the search site needs httpx"):
-        from rankloop.demo.endless import FOLDER, on_show, until_ended
+        from rankloop.demo.children import interruptible
+        from rankloop.demo.endless import FOLDER, on_show, wait_for_end
 
         store = str(FOLDER / "live.db") if store == DEFAULT_STORE else store
-        arguments = ["--store", store, "--host", host, "--port", str(port), "--workers", str(workers)]
-        arguments += [] if config is None else ["--config", config]
-        arguments += [] if partitions is None else ["--partitions", str(partitions)]
-        print("getting ready: an index of Python's documentation, and policies to compile", flush=True)
-        with on_show(arguments, host=host, site_port=port + 1 if port else 0) as shown:
-            lines = [
-                f"search Python's documentation at {shown.site}",
-                f"see what rankloop learns at {shown.service}/ with the key {shown.key}",
-                f"some {shown.pace:.0f} simulated users per second search, read and click; {store} has it all",
-                "Ctrl-C ends everything",
-            ]
-            print("\n".join(lines), flush=True)
-            code = until_ended(shown)
+        arguments = ["--store", store, "--host", host, "--port", str(port), *arguments]
+        code = 0
+        with suppress(KeyboardInterrupt), interruptible():
+            print("getting ready: an index of Python's documentation, and policies to compile", flush=True)
+            with on_show(arguments, host=host, site_port=port + 1 if port else 0) as shown:
+                lines = [
+                    f"search Python's documentation at {shown.site}",
+                    f"see what rankloop learns at {shown.service}/#key={shown.key}",
+                    f"some {shown.pace:.0f} simulated users per second search, read and click",
+                    f"everything is kept in {store}",
+                    "Ctrl-C ends it",
+                ]
+                print("\n".join(lines), flush=True)
+                code = wait_for_end(shown)
     if code:
         raise Refused(f"the service has ended: {FOLDER / 'service.log'} says why")

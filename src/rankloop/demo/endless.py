@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import random
-import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from rankloop.client import Client, ServiceAway
+from rankloop.client import Client, ServiceAway, ServiceError
 from rankloop.demo.compiling import compile_policies
 from rankloop.demo.home import Home
 from rankloop.demo.searching import Evaluating, Reranking, Searching
@@ -20,6 +21,7 @@ from rankloop.demo.serving import service
 from rankloop.demo.traffic import Event, World
 from rankloop.demo.trending import Trending
 from rankloop.examples.docs_search.corpus import open_corpus
+from rankloop.examples.docs_search.search import SEARCHES
 from rankloop.examples.docs_search.website import Website
 
 FOLDER = Path("rankloop-demo")
@@ -27,9 +29,6 @@ FOLDER = Path("rankloop-demo")
 
 PACE = 15.0
 """Simulated visitors of each problem per second: enough to see it learn, and little for one core."""
-
-SEARCHES = 100_000
-"""Searches that the confidence bounds of the evaluation are made for: some two hours."""
 
 PERIODS = (600, 400, 400)
 """Visitors of each section until readers change their minds: the first change comes after 80 seconds."""
@@ -39,7 +38,9 @@ PATIENCE = 2.0
 
 SECONDS_BETWEEN_REPORTS = 1.0
 SECONDS_TO_RECOVER = 2.0
-"""How long visitors stay away from a service that does not answer."""
+"""How long visitors stay away after something went wrong."""
+
+logger = logging.getLogger(__name__)
 
 
 class OnShow(NamedTuple):
@@ -56,12 +57,12 @@ class OnShow(NamedTuple):
 
 @contextmanager
 def on_show(arguments: Sequence[str], *, host: str, site_port: int, seed: int = 0) -> Iterator[OnShow]:
-    """Everything runs meanwhile.
+    """Run everything while the block runs.
 
     Parameters
     ----------
     arguments
-        What `rankloop serve` is told.
+        Arguments of `rankloop serve`.
     host, site_port
         Where the search site listens; port 0 takes any that is free.
     seed
@@ -79,13 +80,19 @@ def on_show(arguments: Sequence[str], *, host: str, site_port: int, seed: int = 
         searching = Searching(corpus, client)
         worlds: list[World] = [
             Evaluating(searching, SEARCHES),
-            Reranking(searching),
+            Reranking(searching, SEARCHES),
             Trending(client, PERIODS, rival=False, seed=seed),
             Home(client, rival=False, seed=seed),
         ]
         for world in worlds:
             world.create()
-        site = Website(searching.site, host, site_port, note=f'<a href="{serving.address}/">What rankloop learns</a>')
+        try:
+            site = Website(
+                searching.site, host, site_port, note=f'<a href="{serving.address}/">What rankloop learns</a>'
+            )
+        except OSError as error:
+            why = f"the search site cannot listen on port {site_port}, the one after the service's"
+            raise ValueError(f"{why} ({error.strerror or error}): choose another with --port") from error
         address = stack.enter_context(site.running())
         stack.enter_context(visited(worlds, PACE, seed))
         yield OnShow(serving.address, serving.key, address, PACE * len(worlds), serving.process.poll)
@@ -93,7 +100,7 @@ def on_show(arguments: Sequence[str], *, host: str, site_port: int, seed: int = 
 
 @contextmanager
 def visited(worlds: Sequence[World], pace: float, seed: int) -> Iterator[None]:
-    """Visitors come meanwhile, so many per second to each of several worlds."""
+    """Let visitors come to each of several worlds while the block runs, at a pace in visitors per second."""
     over = threading.Event()
     threads = [threading.Thread(target=_come, args=(world, pace, seed, over), daemon=True) for world in worlds]
     for thread in threads:
@@ -117,21 +124,18 @@ def _come(world: World, pace: float, seed: int, over: threading.Event) -> None:
             if number % max(1, round(pace * SECONDS_BETWEEN_REPORTS)) == 0 and waiting:
                 world.client.events(waiting)
                 waiting = []
-        except ServiceAway:
+        except Exception as error:  # whatever it is: other visitors come
+            if not isinstance(error, ServiceAway):
+                logger.warning("%s: a simulated visitor had to leave: %s: %s", world.title, type(error).__name__, error)
             waiting = []
             over.wait(SECONDS_TO_RECOVER)
     if waiting:
-        with suppress(ServiceAway):
+        with suppress(ServiceError):  # nobody is there any more, at the end of everything
             world.client.events(waiting)
 
 
-def until_ended(shown: OnShow) -> int:
-    """Wait for Ctrl-C or SIGTERM; 0, or the service's exit code if it ended by itself."""
-    over = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: over.set())
-    while not over.wait(0.2):
-        code = shown.ended()
-        if code is not None:
-            return code or 1
-    return 0
+def wait_for_end(shown: OnShow) -> int:
+    """Wait until the service ends by itself, or until the wait is interrupted; its exit code, or 1 if that is 0."""
+    while (code := shown.ended()) is None:
+        time.sleep(0.2)
+    return code or 1

@@ -13,6 +13,9 @@ from rankloop.demo.traffic import Event, Visit, events_of
 TOPICS = ("politics", "sport", "culture", "science", "money", "travel", "food", "games")
 READERS = ("Ada", "Ben", "Cleo", "Dan")
 N_ARTICLES, N_FEATURES, POSITIONS = 64, 5, 4
+VISITS = 1_200
+"""Visits of readers: enough to see the difference that topics make."""
+
 N_LIKED = 3
 """Topics that a reader likes."""
 

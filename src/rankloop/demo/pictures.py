@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOURS = ("#1f77d0", "#d1662b")
-"""Of the policy that a problem is about, and of what it is compared with: told apart on light and on dark."""
+"""Colours of the policy that a problem is about and of what it is compared with, distinct on light and on dark."""
 
 SIZE = (7.5, 3.2)
 
@@ -57,11 +57,12 @@ def _rankers(axes: Axes, answer: Answer) -> tuple[str, str]:
         (answer.data["default"], "default", 0.85),
     ):
         k = names.index(ranker)
+        across = min(0.8, places[k] / (len(rows) + 1) + 0.08)
         axes.annotate(
-            text, (places[k], rows[k]["high"]), (places[k] + 5, height), textcoords=("data", "axes fraction"),
-            color=INK, va="top", arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.8},
+            text, (places[k], rows[k]["high"]), (across, height), textcoords="axes fraction", color=INK, va="top",
+            arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.8},
         )  # fmt: skip
-    axes.set(xlabel="rankers, the best first", ylabel="MRR", ylim=(0, None))
+    axes.set(xlabel="rankers, the best first", ylabel="MRR", xlim=(0, len(rows) + 1), ylim=(0, None))
     axes.legend(frameon=False, loc="lower left")
     return (
         f"Mean reciprocal rank of {len(rows)} rankers, with the one that clicks chose",
@@ -69,16 +70,25 @@ def _rankers(axes: Axes, answer: Answer) -> tuple[str, str]:
     )
 
 
+AXES = {
+    "rerank": ("searches for frequent queries", "MRR", "means of neighbouring searches"),
+    "follow": ("readers", "clicks per list", "means of neighbouring readers"),
+    "diversify": ("visits of readers", "clicks per list so far", "means of all visits so far"),
+}
+"""What the curves of a problem are drawn over, what they show, and how they were made."""
+
+
 def _curves(axes: Axes, answer: Answer) -> tuple[str, str]:
     """What each loop's visitors got over time."""
     for (name, points), colour in zip(answer.data["curves"].items(), COLOURS, strict=False):
-        if points:
-            axes.plot(*zip(*points, strict=True), color=colour, label=name, linewidth=1.8)
+        axes.plot(*zip(*points, strict=True), color=colour, label=name, linewidth=1.8)
+    if "production" in answer.data:
+        axes.axhline(answer.data["production"], color=COLOURS[1], linestyle="--", label="production’s list")
     for change in answer.data.get("changes", ()):
         axes.axvline(change, color=INK, alpha=0.4, linestyle=":", linewidth=1.2)
-    what = "MRR" if answer.kind == "rerank" else "clicks per list"
-    axes.set(xlabel="visitors", ylabel=what)
-    axes.legend(frameon=False)
+    over, what, made = AXES[answer.kind]
+    axes.set(xlabel=over, ylabel=what)
+    axes.legend(frameon=False, loc="best")
     changes = " Dotted lines: tastes change." if answer.data.get("changes") else ""
     names = " and ".join(answer.data["curves"])
-    return f"{what} over time: {names}", f"{what}, means of neighbouring visitors.{changes}"
+    return f"{what} over time: {names}", f"{what[0].upper()}{what[1:]}: {made}.{changes}"

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
-from rankloop.demo import trending
+from rankloop.demo import home, trending
 from rankloop.demo.answers import Answer, diversifying, evaluating, following, reranking
 from rankloop.demo.compiling import POLICIES, compile_policies
 from rankloop.demo.home import Home
 from rankloop.demo.pictures import pictures
-from rankloop.demo.searching import Evaluating, Reranking, Searching
+from rankloop.demo.searching import FREQUENT_SEARCHES, SEARCHES, Evaluating, Reranking, Searching
 from rankloop.demo.serving import service
 from rankloop.demo.traffic import Visit, World, play
 from rankloop.demo.trending import Trending
 from rankloop.examples.docs_search.corpus import open_corpus
 from rankloop.extras import can_plot, extra
 from rankloop.report.drawings import NO_PLOTS
-from rankloop.report.markdown import Cell, Picture, Table, facts, heading, links, prose
+from rankloop.report.markdown import Cell, Picture, Table, facts, folded, heading, links, plain, prose
 from rankloop.report.page import as_html
 from rankloop.runs.watcher import Display, Status
 from rankloop.storage import replacing
 from rankloop.wording import count
-
-SEARCHES, FREQUENT_SEARCHES, READERS = 12_000, 15_000, 1_200
-"""Visits of the problems whose length has no periods: as many as their questions need, see their answers."""
 
 PATIENCE = 60.0
 """Seconds that a simulated visitor waits: none of them falls back because the machine is busy."""
@@ -38,7 +36,8 @@ TITLE = "rankloop: four problems, live"
 INTRODUCTION = """A ranking system can learn from its users while it serves them. Here it did, a moment ago on this
 machine: a service answered over HTTP, simulated visitors came, saw lists and clicked, and all was written to a journal.
 
-Each section says what its table can show at this length. Intervals hold the truth 95 times in 100."""
+Each section says what its table can show at this length. An interval of 95 % says how much may be chance: other
+visitors could have come."""
 
 
 class Demo(NamedTuple):
@@ -52,7 +51,19 @@ class Demo(NamedTuple):
 
 
 def run(out: Path, *, visits: int | None, seed: int, watcher: Display) -> Demo:
-    """Run all problems and keep their store; so many visitors each, or as many as each problem needs."""
+    """Run all problems and keep their store.
+
+    Parameters
+    ----------
+    out
+        Folder of all that is written.
+    visits
+        Number of visitors of each problem; as many as each problem needs if not given.
+    seed
+        Seed of the visitors' random numbers.
+    watcher
+        Display of how far it is.
+    """
     with extra("serve", "the demo starts a service, which needs uvicorn, uvloop, httptools and msgspec"):
         import rankloop.service.run  # noqa: F401
     from rankloop.client import Client
@@ -62,6 +73,7 @@ def run(out: Path, *, visits: int | None, seed: int, watcher: Display) -> Demo:
         file.unlink()
     steps = _Steps(watcher)
     compile_policies(steps.begin("compiling the policies", len(POLICIES), "compiling"))
+    steps.begin("making an index of Python's documentation")
     corpus = open_corpus(out / "index")
     with (
         service(["--store", str(store), "--port", "0"], store.with_suffix(".log")) as serving,
@@ -70,11 +82,12 @@ def run(out: Path, *, visits: int | None, seed: int, watcher: Display) -> Demo:
         searching = Searching(corpus, client)
         n_searches = visits or SEARCHES
         lengths = trending.LENGTHS if visits is None else _shorter(trending.LENGTHS, visits)
-        evaluate, rerank = Evaluating(searching, n_searches), Reranking(searching)
+        evaluate = Evaluating(searching, n_searches)
+        rerank = Reranking(searching, visits or FREQUENT_SEARCHES)
         follow, diversify = Trending(client, lengths, seed=seed), Home(client, seed=seed)
 
         def visited(world: World, n: int) -> list[Visit]:
-            tell = steps.begin(world.title, n, "running")
+            tell = steps.begin(world.title, n, units="visitors")
             world.create()
             return play(world, n, seed=seed, tell=tell)
 
@@ -82,10 +95,10 @@ def run(out: Path, *, visits: int | None, seed: int, watcher: Display) -> Demo:
             "evaluate": visited(evaluate, n_searches),
             "rerank": visited(rerank, visits or FREQUENT_SEARCHES),
             "follow": visited(follow, follow.changes[-1]),
-            "diversify": visited(diversify, visits or READERS),
+            "diversify": visited(diversify, visits or home.VISITS),
         }
         status = client.status("rankers")
-    steps.begin("measuring the rankers on the queries held out", 1, "running")
+    steps.begin("measuring the rankers on the queries held out")
     answers = [
         evaluating(evaluate, searching, found["evaluate"], status),
         reranking(rerank, found["rerank"]),
@@ -100,18 +113,18 @@ def run(out: Path, *, visits: int | None, seed: int, watcher: Display) -> Demo:
 class _Steps:
     """Tells how far the demo is."""
 
-    parts = 7
+    parts = 8
 
     def __init__(self, watcher: Display) -> None:
         self._watcher, self._number = watcher, 0
 
-    def begin(self, title: str, total: int, doing: str) -> Callable[[int], None]:
+    def begin(self, title: str, total: int = 1, doing: str = "running", units: str = "steps") -> Callable[[int], None]:
         """The next step; the function that is then told what is done of it."""
         self._number += 1
         number = self._number
 
         def tell(done: int) -> None:
-            status = Status(title, number, self.parts, doing, min(done, total), total, units="visitors")
+            status = Status(title, number, self.parts, doing, min(done, total), total, units=units)
             self._watcher.show(status)
 
         tell(0)
@@ -127,7 +140,7 @@ def _verified(store: Path, steps: _Steps) -> tuple[int, list[str]]:
     """Every list that was shown, derived anew from the journal."""
     from rankloop.live import Live
 
-    steps.begin("replaying the journal", 1, "running")
+    steps.begin("replaying the journal")
     with Live(store, read_only=True) as live:
         found = live.verify()
     return found.choices, list(map(str, found.differences))
@@ -154,8 +167,12 @@ def report(demo: Demo, out: Path, version: str, beside: dict[str, str]) -> Path:
         drawn += picture
         rows = [[Cell(text) for text in row] for row in answer.rows]
         words = (0, 1) if answer.kind == "evaluate" else (0,)
-        parts += [heading(2, answer.title, f"s{number}"), prose(answer.text), facts(answer.facts), prose(answer.found)]
+        parts += [heading(2, answer.title, f"s{number}"), f"**{plain(answer.found)}**"]
         parts += [str(Table(answer.headings, rows, words=words)), *map(str, picture)]
+        if answer.all_rows:
+            every = Table(answer.headings, [[Cell(text) for text in row] for row in answer.all_rows], words=words)
+            parts.append(folded(f"All {len(answer.all_rows)} rankers", every))
+        parts += [prose(answer.text), prose(f"What this can show: {answer.able}"), facts(answer.facts)]
     parts += [heading(2, "Replayed", "replayed"), prose(replayed(demo)), prose(look_again(demo)), "---"]
     parts.append(prose(f"Made by rankloop {version} with the command: rankloop demo."))
     path = out / "index.html"
@@ -174,4 +191,6 @@ def replayed(demo: Demo) -> str:
 
 def look_again(demo: Demo) -> str:
     """How to look at what is left."""
-    return f"To look at every loop, list and click of it: rankloop live dashboard --store {demo.store}"
+    return (
+        f"To look at every loop, list and click of it: rankloop live dashboard --store {shlex.quote(str(demo.store))}"
+    )

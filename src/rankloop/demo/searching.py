@@ -11,6 +11,10 @@ from rankloop.examples.docs_search.corpus import Corpus
 from rankloop.examples.docs_search.search import POSITIONS, DocsSearch
 from rankloop.examples.docs_search.users import Query, clicks, make_queries, visit
 
+SEARCHES, FREQUENT_SEARCHES = 8_000, 9_600
+"""Searches of the evaluation, and for frequent queries: as many as their questions need. Of 60 simulated races of 8,000
+searches, 54 chose one of the 13 rankers whose MRR is surely above the default's."""
+
 N_FREQUENT = 12
 """Queries that are asked often."""
 
@@ -78,12 +82,14 @@ class Reranking:
 
     title = "Improve frequent queries, never break them"
 
-    def __init__(self, searching: Searching) -> None:
-        self._searching, self.client = searching, searching.site.loop
+    def __init__(self, searching: Searching, searches: int) -> None:
+        self._searching, self._searches, self.client = searching, searches, searching.site.loop
 
     def create(self) -> None:
-        """Create the loop."""
-        self.client.create("queries", kind="rerank", positions=POSITIONS, holdout=HOLDOUT)
+        """Create the loop, for as many lists of each query as there will be: without that BubbleRank begins anew."""
+        self.client.create(
+            "queries", kind="rerank", positions=POSITIONS, holdout=HOLDOUT, horizon=-(-self._searches // N_FREQUENT)
+        )
 
     def visit(self, dice: random.Random, number: int) -> tuple[list[Visit], list[Event]]:
         """One search."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 THREADS = 6
 EVENTS_AT_ONCE = 30
-"""Events that one thread sends together: learning is so far behind."""
+"""Events that one thread sends together: learning is that many events behind."""
 
 Event = dict[str, Any]
 
@@ -49,8 +49,8 @@ def events_of(impression: str, clicked: list[str]) -> list[Event]:
     """Clicks, and that the visitor has left; nothing for a list that nobody recorded."""
     if not impression:
         return []
-    told: list[Event] = [{"impression": impression, "item": item} for item in clicked]
-    return [*told, {"impression": impression, "type": "finish"}]
+    events: list[Event] = [{"impression": impression, "item": item} for item in clicked]
+    return [*events, {"impression": impression, "type": "finish"}]
 
 
 def play(
@@ -61,12 +61,26 @@ def play(
     threads: int = THREADS,
     tell: Callable[[int], None] = lambda _: None,
 ) -> list[Visit]:
-    """Let so many visitors come; what they got, in the order in which they came.
+    """What visitors got, in the order in which they came.
 
     Which visitor is answered first when several come at once is up to the machine: runs of the same seed are alike, but
     not the same.
+
+    Parameters
+    ----------
+    world
+        The visitors, and what they visit.
+    visitors
+        Number of visitors.
+    seed
+        Seed of the visitors' random numbers.
+    threads
+        Number of visitors who may come at once.
+    tell
+        Function that is called with the number of visitors who have gone.
     """
     numbers, found, failed = itertools.count(), list[Visit](), list[BaseException]()
+    gone = [0] * threads
 
     def come(thread: int) -> None:
         dice, waiting = random.Random(f"{seed} {thread}"), list[Event]()
@@ -74,6 +88,7 @@ def play(
             while not failed and (number := next(numbers)) < visitors:
                 visits, events = world.visit(dice, number)
                 found.extend(visits)
+                gone[thread] += 1
                 waiting += events
                 if len(waiting) >= EVENTS_AT_ONCE:
                     world.client.events(waiting)
@@ -89,7 +104,7 @@ def play(
     try:
         while any(thread.is_alive() for thread in at_work):
             time.sleep(0.1)
-            tell(min(len(found), visitors))
+            tell(sum(gone))
     except BaseException as error:  # Ctrl-C: let the threads come to an end
         failed.append(error)
         raise
@@ -98,4 +113,5 @@ def play(
             thread.join()
     if failed:
         raise failed[0]
+    tell(visitors)
     return sorted(found, key=lambda visit: visit.number)

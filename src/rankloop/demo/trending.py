@@ -19,7 +19,7 @@ N_HOT = 3
 HOT, COLD = 0.5, 0.04
 """How often a story that everybody wants is clicked when it is seen, and any other."""
 
-LENGTHS = (2_000, 800, 800)
+LENGTHS = (1_200, 600, 600)
 """Visitors of each section before the first change, from there to the second, and after it."""
 
 FOLLOWS, REMEMBERS = "trending", "trending, nothing forgotten"

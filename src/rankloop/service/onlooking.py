@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import hmac
+import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from rankloop.live import Live, StoreError
+from rankloop.live.partitions import partition_named, partition_of
 from rankloop.live.views.looking import looking_at
+from rankloop.live.whole import partitions
 from rankloop.service.gathering import GATHERED
 from rankloop.service.keys import Key, digest_of, new_key
 from rankloop.service.limits import Limits
+from rankloop.service.run import address_of, listen, serve_from
 from rankloop.service.service import Answer, Service
 
 LOOK_AGAIN = 1.0
-"""Seconds after which the store is looked at anew."""
+"""Seconds after which a store is opened anew, to see what has been written since."""
+SHARE = 0.2
+"""Most of the time that may go into opening it: a large store is looked at less often."""
 
 
 class OneKey:
@@ -27,26 +35,61 @@ class OneKey:
 
     def find(self, text: str) -> Key | None:
         """The key, if it is this one."""
-        return self._key if digest_of(text) == self._key.digest else None
-
-    def look(self) -> None:
-        """There is nothing to look for."""
+        return self._key if hmac.compare_digest(digest_of(text), self._key.digest) else None
 
 
 class View:
-    """A store as it was a moment ago, with the number of calls that look at it."""
+    """A store as it was a moment ago: each of its partitions, and the number of calls that look at them.
 
-    def __init__(self, live: Live) -> None:
-        self.live = live
-        self.at = time.monotonic()
+    Parameters
+    ----------
+    store
+        Path of an SQLite file or `postgresql://...`.
+    before
+        An earlier view of the same store: what was counted for it need not be counted again.
+    """
+
+    def __init__(self, store: str | Path, before: View | None = None) -> None:
+        begun = time.monotonic()
+        if "://" not in str(store) and not Path(store).exists():
+            raise StoreError(f"there is no store {store} any more: this goes on once it is back")
+        with ExitStack() as opened:
+            self.lives = [
+                opened.enter_context(Live(each, background=False, read_only=True))
+                for each in partitions(store, read_only=True)
+            ]
+            for live, earlier in zip(self.lives, before.lives if before is not None else (), strict=False):
+                if live.mark == earlier.mark:  # else another store has come in its place
+                    looking_at(live, looking_at(earlier))
+            self._opened = opened.pop_all()
         self.users = 0
+        now = time.monotonic()
+        self.fresh_until = now + max(LOOK_AGAIN, (now - begun) / SHARE)
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._opened.close()
+
+    def of_key(self, loop: str, key: str) -> Live:
+        """The partition of a key."""
+        return self.lives[partition_of(loop, key, len(self.lives))]
+
+    def of_impression(self, id_: Any) -> Live:
+        """The partition of an impression; of a text that is no id of this store, any that will say so."""
+        return self.lives[partition_named(id_, self.lives[0].mark, len(self.lives)) or 0]
 
 
 class Onlooked:
-    """What stands for the partition of a key: handlers ask it for the live loop when they have come to a thread."""
+    """What stands for the partition of a key: handlers ask it for the live loop in the thread of their call.
 
-    def __init__(self, onlooker: Onlooker) -> None:
-        self._onlooker = onlooker
+    Parameters
+    ----------
+    find
+        Function that gives the live loop.
+    """
+
+    def __init__(self, find: Callable[[], Live]) -> None:
+        self._find = find
 
     def __enter__(self) -> Onlooked:
         return self
@@ -57,7 +100,7 @@ class Onlooked:
     @property
     def live(self) -> Live:
         """The store as it was a moment ago."""
-        return self._onlooker.view.live
+        return self._find()
 
 
 class Onlooker(Service):
@@ -76,42 +119,40 @@ class Onlooker(Service):
     def __init__(self, store: str | Path, *, limits: Limits | None = None) -> None:
         super().__init__(store, limits=limits)
         self._place = store
+        self._show(View(store))
+        self._in_thread = threading.local()
+        self._renewing = False
         self.keys: Any = OneKey()
 
     async def open(self) -> None:
-        """Open the store to look only."""
-        try:
-            self.view = View(await self.run(self._look))
-        except Exception as error:
-            self.failed = error
-            raise
-        self.manager = self.view.live
+        """Begin to show the store, which is open already: whoever starts this has seen it fail, if it did."""
         self.ready = True
         self.when_ready()
 
-    def _look(self) -> Live:
-        if "://" not in str(self._place) and not Path(self._place).exists():
-            raise StoreError(f"there is no store {self._place} any more: start this again once it is back")
-        return Live(self._place, background=False, read_only=True)
+    def _show(self, view: View) -> None:
+        self.view, self.manager = view, view.lives[0]
 
     async def close(self) -> None:
         """Let go of the store."""
-        self.draining, was_ready, self.ready = True, self.ready, False
-        if was_ready:
-            await self.run(self.view.live.close)
+        self.draining, self.ready = True, False
+        await self.run(self.view.close)
         self._threads.shutdown(wait=False)
 
     async def call(self, call: Callable[[], Answer]) -> Answer:
-        """Do something in a thread, with the store as it was a moment ago."""
+        """Do something in a thread, which has one view of the store from the beginning to the end."""
         self.check_room()
         self.pending += 1
         try:
-            if time.monotonic() - self.view.at > LOOK_AGAIN:
-                await self._renew()
+            await self._renew()
             view = self.view
             view.users += 1
+
+            def look() -> Answer:
+                self._in_thread.view = view
+                return call()
+
             try:
-                return await self.run(call)
+                return await self.run(look)
             finally:
                 view.users -= 1
                 await self._let_go(view)
@@ -119,36 +160,58 @@ class Onlooker(Service):
             self.pending -= 1
 
     async def _renew(self) -> None:
-        """Look at the store anew; what has been counted is counted no more."""
+        """Open the store anew, unless that was done a moment ago or somebody is about to."""
         before = self.view
-        before.at = time.monotonic()  # others need not do the same meanwhile
-
-        def look() -> Live:
-            live = self._look()
-            looking_at(live, looking_at(before.live))
-            return live
-
-        self.view = View(await self.run(look))
-        self.manager = self.view.live
+        if self._renewing or time.monotonic() < before.fresh_until:
+            return
+        self._renewing = True
+        try:
+            self._show(await self.run(lambda: View(self._place, before)))
+        finally:
+            self._renewing = False
         await self._let_go(before)
 
     async def _let_go(self, view: View) -> None:
         if view is not self.view and not view.users:
-            await self.run(view.live.close)
+            await self.run(view.close)
+
+    @property
+    def _seen(self) -> View:
+        """The view of the call that this thread is in."""
+        view: View = self._in_thread.view
+        return view
 
     @property
     def store_name(self) -> str:
         """What to call the store."""
-        return self.view.live.store.name
+        return self.view.lives[0].store.name
 
-    def at(self, loop: str, key: str) -> Any:  # noqa: ARG002 - all are answered alike
+    def at(self, loop: str, key: str) -> Any:
         """What answers for a key."""
-        return Onlooked(self)
+        return Onlooked(lambda: self._seen.of_key(loop, key))
 
-    def at_id(self, id_: Any) -> Any:  # noqa: ARG002 - all are answered alike
+    def at_id(self, id_: Any) -> Any:
         """What answers for an impression."""
-        return Onlooked(self)
+        return Onlooked(lambda: self._seen.of_impression(id_))
 
     async def gather(self, name: str, *arguments: Any) -> list[Any]:
-        """What a function of `GATHERED` gives."""
-        return [await self.call(lambda: GATHERED[name](self.view.live, *arguments))]
+        """What a function of `GATHERED` gives for each partition of the store."""
+        return await self.call(lambda: [GATHERED[name](live, *arguments) for live in self._seen.lives])
+
+
+def show(store: str | Path, *, host: str, port: int, when_ready: Callable[[str, str], None]) -> None:
+    """Show a store until SIGTERM or Ctrl-C.
+
+    Parameters
+    ----------
+    store
+        Path of an SQLite file or `postgresql://...`.
+    host, port
+        Where to listen; port 0 takes any that is free.
+    when_ready
+        Called with the address and the key once it is ready.
+    """
+    service = Onlooker(store)
+    with listen(host, port) as listening:
+        service.when_ready = lambda: when_ready(address_of(listening), service.keys.text)
+        serve_from(listening, service)

@@ -59,15 +59,18 @@ HEADINGS = ("", "ranker", "MRR", "95 % interval", "against the default", "95 % i
 
 
 def rows_of(measured: Sequence[Measured], found: str, default: str) -> list[tuple[str, ...]]:
-    """The rows of a table: the ranker that users chose, the default, and the best, the middle and the worst of all."""
-    place = {row.ranker: k for k, row in enumerate(measured)}
-    shown = {0, len(measured) // 2, len(measured) - 1, place[found], place[default]}
-    marks = {found: "found by clicks", default: "default"}
+    """The rows of a table of all rankers, the best first; the ranker that clicks found and the default are marked."""
+    marks = {default: "default"} | {found: "found by clicks" if found != default else "default, found by clicks"}
     lines: list[tuple[str, ...]] = []
-    for k in sorted(shown):
-        row = measured[k]
+    for place, row in enumerate(measured, 1):
         named = f"{row.ranker} ({marks[row.ranker]})" if row.ranker in marks else row.ranker
         gain = f"{row.gain:+.3f}", f"{row.gain_low:+.3f} to {row.gain_high:+.3f}"
         mean = f"{row.mrr:.3f}", f"{row.low:.3f} to {row.high:.3f}"
-        lines.append((f"{k + 1} of {len(measured)}", named, *mean, *(("", "") if row.ranker == default else gain)))
+        lines.append((f"{place} of {len(measured)}", named, *mean, *(("", "") if row.ranker == default else gain)))
     return lines
+
+
+def landmarks(measured: Sequence[Measured], found: str, default: str) -> list[int]:
+    """The rows of a short table: the ranker that clicks found, the default, the best, the middle and the worst."""
+    place = {row.ranker: k for k, row in enumerate(measured)}
+    return sorted({0, len(measured) // 2, len(measured) - 1, place[found], place[default]})

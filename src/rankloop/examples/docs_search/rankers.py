@@ -40,8 +40,14 @@ class Ranker:
     short: float
 
     def order(self, corpus: Corpus, query: str) -> list[str]:
-        """Ids of documents, the best first."""
+        """Ids of documents, the best first.
+
+        Where no document has a word of the query as it is, all rankers look for stems: so either every ranker finds
+        something, or none does.
+        """
         found, scores = corpus.candidates(query, self.index)
+        if not found and self.index != "stems":
+            found, scores = corpus.candidates(query, "stems")
         if not found:
             return []
         total = scores @ np.array(self.weights, np.float64)

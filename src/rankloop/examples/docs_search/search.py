@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import threading
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,6 +15,15 @@ from rankloop.examples.docs_search.rankers import DEFAULT, RANKERS, Ranker
 
 POSITIONS = 10
 """Results on a page."""
+
+OFTEN = 20
+"""Times that a query is asked before the site takes it for a frequent one."""
+
+SEARCHES = 100_000
+"""Searches that the confidence bounds of an evaluation without a known end are made for."""
+
+MOST_COUNTED = 10_000
+"""Queries that are counted at a time."""
 
 logger = logging.getLogger(__name__)
 
@@ -68,13 +79,22 @@ class DocsSearch:
     rankers
         The rankers to compare, by name; the first is the default.
     frequent
-        Queries that are asked often; a site takes them from its log.
+        Queries that are known to be asked often.
+    often
+        Times that any other query is asked before it counts as frequent; none ever does if not given.
     """
 
     def __init__(
-        self, corpus: Corpus, loop: Loop, *, rankers: Mapping[str, Ranker] = RANKERS, frequent: Iterable[str] = ()
+        self,
+        corpus: Corpus,
+        loop: Loop,
+        *,
+        rankers: Mapping[str, Ranker] = RANKERS,
+        frequent: Iterable[str] = (),
+        often: int | None = None,
     ) -> None:
         self.corpus, self.loop, self.rankers, self.frequent = corpus, loop, rankers, frozenset(frequent)
+        self._often, self._asked, self._counting = often, Counter[str](), threading.Lock()
         self.default = DEFAULT if DEFAULT in rankers else next(iter(rankers))
         self.order = lru_cache(200_000)(self._order)
 
@@ -90,10 +110,20 @@ class DocsSearch:
     def search(self, query: str, user: str | None = None) -> Page:
         """The page for a query; that of the default ranker if rankloop is away."""
         try:
-            return self._improved(query, user) if query in self.frequent else self._compared(query, user)
+            return self._improved(query, user) if self._is_frequent(query) else self._compared(query, user)
         except Exception as error:  # whatever it is: people still want their results
             logger.warning("rankloop is away, the default ranking is shown: %s", error)
             return Page(self.order(self.default, query)[:POSITIONS])
+
+    def _is_frequent(self, query: str) -> bool:
+        """Count a query, and say whether it has been asked often."""
+        if self._often is None or query in self.frequent:
+            return query in self.frequent
+        with self._counting:
+            self._asked[query] += 1
+            if len(self._asked) > MOST_COUNTED:  # go on with the half that was asked most
+                self._asked = Counter(dict(self._asked.most_common(MOST_COUNTED // 2)))
+            return self._asked[query] > self._often
 
     def _compared(self, query: str, user: str | None) -> Page:
         """Two rankers' lists as one; clicks decide which of them is better."""

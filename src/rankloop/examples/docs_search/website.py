@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,13 +75,13 @@ def results(search: DocsSearch, query: str, found: Page) -> str:
             )
     if not rows:
         return page("Nothing found", query, "<p>Nothing was found. Try other words, or fewer.</p>")
-    told = {
+    notes = {
         "rankers": "Two rankers answered, and their lists were interleaved: clicks decide which is better.",
         "queries": "This query is asked often: its list is improved by what people click.",
         "": "rankloop is away: this is the default ranking.",
     }
     count = f'<p class="soft" role="status">{len(rows)} results</p>'
-    return page(f"{query} – results", query, f"{count}<ol>{''.join(rows)}</ol>", told[found.loop])
+    return page(f"{query} – results", query, f"{count}<ol>{''.join(rows)}</ol>", notes[found.loop])
 
 
 def about(document: Document, query: str) -> str:
@@ -113,14 +114,16 @@ class Website(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, search: DocsSearch, host: str = "127.0.0.1", port: int = 0, note: str = "") -> None:
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         super().__init__((host, port), _Handler)
         self.search, self.note = search, note
 
     @property
     def address(self) -> str:
         """Where it is."""
-        host, port = self.server_address[:2]
-        return f"http://{host!s}:{port}"
+        host, port = str(self.server_address[0]), self.server_address[1]
+        shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+        return f"http://{shown}:{port}"
 
     @contextmanager
     def running(self) -> Iterator[str]:
@@ -171,10 +174,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _visitor(self) -> str:
         """Who it is: a random number in a cookie."""
         try:
-            told = SimpleCookie(self.headers.get("Cookie", "")).get("visitor")
+            given = SimpleCookie(self.headers.get("Cookie", "")).get("visitor")
         except CookieError:
-            told = None
-        self._who = told.value[:40] if told is not None and told.value.isalnum() else secrets.token_hex(8)
+            given = None
+        self._who = given.value[:40] if given is not None and given.value.isalnum() else secrets.token_hex(8)
         return self._who
 
     def _send(self, text: str, status: HTTPStatus = HTTPStatus.OK) -> None:
