@@ -140,11 +140,11 @@ class App:
         foreign = False
         for name, value in scope["headers"]:
             if name == b"authorization":
-                authorization = value
+                authorization = value if authorization is None else b""  # whoever stands in between may see the other
             elif name == b"content-length":
                 length = value
             elif name == b"origin":
-                origin = value
+                origin = value if origin is None else b""
             elif name == b"x-request-id":
                 id_ = self.checked_id(value)
             elif name == b"sec-fetch-site":
@@ -250,7 +250,7 @@ class App:
     def _key(self, authorization: bytes, address: str) -> Key:
         scheme, _, text = authorization.decode("latin-1").partition(" ")
         if scheme.lower() != "bearer" or not text:
-            raise self._no_key("the header must read `Authorization: Bearer KEY`", address)
+            raise self._no_key("the header must be there once, and read `Authorization: Bearer KEY`", address)
         key = self.service.keys.find(text.strip())
         if key is None:
             raise self._no_key("this key is not known here, has expired or was revoked", address)
