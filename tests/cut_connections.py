@@ -1,4 +1,4 @@
-"""A proxy in front of a PostgreSQL server that cuts a connection at a chosen moment, or swallows what it is sent."""
+"""Proxies that cut a connection at a chosen moment, or swallow all they are sent: to PostgreSQL, or between workers."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ class Proxy:
         Path of the server's socket.
     """
 
-    def __init__(self, server: Path) -> None:
+    HOST = "127.0.0.1"
+
+    def __init__(self, server: Path | None) -> None:
         self._server = server
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server((self.HOST, 0))
         self.port = self._listener.getsockname()[1]
+        self._clients: set[socket.socket] = set()
         self._pieces = 0
         self._text = b""
         self._deliver = False
@@ -46,6 +49,14 @@ class Proxy:
         """Pass nothing on any more, and leave all connections open; or serve those that are made from now on."""
         self._swallows = swallows
 
+    def cut_all(self) -> int:
+        """Cut all connections that there are; how many."""
+        clients = list(self._clients)
+        for client in clients:
+            with suppress(OSError):
+                client.shutdown(socket.SHUT_RDWR)
+        return len(clients)
+
     def close(self) -> None:
         """Take no more connections."""
         self._listener.close()
@@ -58,9 +69,25 @@ class Proxy:
                 return
             threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
-    def _serve(self, client: socket.socket) -> None:
-        with suppress(OSError), client, socket.socket(socket.AF_UNIX) as server:  # until one of them has gone
+    def _connect(self, client: socket.socket) -> socket.socket:  # noqa: ARG002 - the detour looks at it
+        """A connection to where a client wants to go."""
+        server = socket.socket(socket.AF_UNIX)
+        try:
             server.connect(str(self._server))
+        except OSError:
+            server.close()
+            raise
+        return server
+
+    def _serve(self, client: socket.socket) -> None:
+        self._clients.add(client)
+        try:
+            self._pass_on(client)
+        finally:
+            self._clients.discard(client)
+
+    def _pass_on(self, client: socket.socket) -> None:
+        with suppress(OSError), client, self._connect(client) as server:  # until one of them has gone
             swallows = self._swallows
             while True:
                 readable, _, _ = select.select([client, server], [], [])
@@ -90,3 +117,30 @@ class Proxy:
                                 server.recv(65536)
                         return
                     server.sendall(data)
+
+
+class Detour(Proxy):
+    """A proxy before every port of this machine: connections to 127.a.b.2 go to port 256 a + b of 127.0.0.1."""
+
+    HOST = "0.0.0.0"  # all of 127.0.0.0/8 is this machine
+
+    def __init__(self) -> None:
+        super().__init__(None)
+
+    def _connect(self, client: socket.socket) -> socket.socket:
+        if not client.getpeername()[0].startswith("127."):
+            raise OSError("only this machine may take the detour")
+        _, high, low, _ = map(int, client.getsockname()[0].split("."))
+        return socket.create_connection(("127.0.0.1", 256 * high + low))
+
+
+DETOUR = """
+CREATE OR REPLACE FUNCTION rankloop.detour() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE port integer := split_part(NEW.address, ':', 2)::integer;
+BEGIN
+    NEW.address := format('127.%%s.%%s.2:%%s', port / 256, port %% 256, {port});
+    RETURN NEW;
+END $$;
+CREATE TRIGGER detour BEFORE INSERT ON rankloop.workers FOR EACH ROW EXECUTE FUNCTION rankloop.detour()
+"""
+"""What lets workers reach each other by way of a detour: the address that each gives is changed on its way in."""

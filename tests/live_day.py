@@ -5,7 +5,8 @@
 Every hour is alike, its first half twice as busy as its second. Keys are asked for as words are used, a few of them
 nearly always; production's lists change; clicks come after seconds, after minutes, twice, or too late. There is less
 memory than keys and impressions would take, so that both leave it and come back, and the journal is kept for a few
-hours only. At noon the program is started again. What the process holds is looked at every hour.
+hours only. At noon the program is started again. What the process holds is looked at every hour: it fails if memory
+grows after the first tenth of the day, or if the store is larger than docs/live.md says.
 """
 
 from __future__ import annotations
@@ -25,14 +26,24 @@ from pathlib import Path
 from live_world import Clock
 
 import rankloop as rl
+from rankloop.live import sqlite, upkeep
 
 HOURS = 24
 GROUP = 50
 """Lists between two commits."""
 WINDOW = 1_800.0
-KEEP = "3 hours"
+KEEP_HOURS = 3
 DELAYS = (5.0, 300.0, 2_400.0)
 """Seconds until a click comes; after the longest, it is too late."""
+
+BYTES_PER_IMPRESSION, BYTES_PER_KEY = 166, 561
+"""What docs/live.md says that an impression takes in the file, with one click and its closing, and a key."""
+MARGIN_OF_SIZE = 1.25
+"""How much larger the file may be: pages from which rows were removed are not full until they are used again."""
+BLOCKS_LEFT = 0.1
+"""Blocks of memory that an impression may leave behind: one that each impression or each commit left would be seen."""
+MARGIN_OF_MEMORY = 1.25
+"""How much more the process may hold than after a tenth of the day: retention begins later, and replays in memory."""
 
 
 @dataclass
@@ -98,7 +109,7 @@ class Day:
         gc.freeze()  # what has been compiled stays, and need not be looked at every hour
 
     def _open(self) -> rl.Live:
-        live = rl.Live(self._store, clock=self.clock, memory=self._memory, keep=KEEP, background=False)
+        live = rl.Live(self._store, clock=self.clock, memory=self._memory, keep=f"{KEEP_HOURS} hours", background=False)
         live.create("search", kind="rerank", window=WINDOW, holdout=0.05, seed=1)
         return live
 
@@ -162,6 +173,34 @@ class Day:
             trimmed=self._live._impressions.trimmed,
         )
 
+    @property
+    def settled(self) -> list[Hour]:
+        """The hours after the first tenth of the day, but for the one that ends with a new start."""
+        return [hour for hour in self.hours if hour.hour >= HOURS / 10 and hour.hour != HOURS // 2]
+
+    def documented_size(self, hour: Hour) -> float:
+        """Bytes that the store may take after an hour, from what docs/live.md says.
+
+        What is too old is looked for every hour, and is not removed before a checkpoint has passed it; the first half
+        of an hour has two thirds of its impressions; an impression has at least two entries. And SQLite lets so many
+        pages gather beside the file before it moves them there.
+        """
+        kept = self._per_hour * (KEEP_HOURS + 1 + 1 / 3) + upkeep.CHECKPOINT_EVERY / 2
+        rows = BYTES_PER_IMPRESSION * min(kept, hour.impressions) + BYTES_PER_KEY * len(self._lists)
+        return MARGIN_OF_SIZE * (rows + sqlite.PAGES_BEFORE_MOVE * 4_096)
+
+    def check(self) -> None:
+        """Nothing grows once the first tenth of the day is over but what lies between two hours that are alike."""
+        first, last = self.settled[:3], self.settled[-3:]
+        shown = last[-1].impressions - first[-1].impressions
+        left = max(hour.blocks for hour in last) - max(hour.blocks for hour in first)
+        assert left < BLOCKS_LEFT * shown, f"{left:,} blocks of memory were left behind by {shown:,} impressions"
+        before, after = (max(hour.resident for hour in some) for some in (first, last))
+        assert after < MARGIN_OF_MEMORY * before, f"the process grew from {before:.0f} to {after:.0f} MB"
+        for hour in self.hours:
+            most = self.documented_size(hour)
+            assert hour.size < most, f"hour {hour.hour}: {hour.size:,} bytes in the store, and not {most:,.0f} at most"
+
     def end(self) -> None:
         """Close everything, and check what is left."""
         live = self._live
@@ -181,18 +220,20 @@ class Day:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--impressions", type=int, default=2_000_000)
-    parser.add_argument("--keys", type=int, default=20_000)
-    parser.add_argument("--memory", type=int, default=64_000_000)
+    parser.add_argument("--keys", type=int, help="number of keys; one for 100 impressions if not given")
+    parser.add_argument("--memory", type=int, help="bytes for learners; 32 per impression if not given")
     given = parser.parse_args()
+    keys, memory = given.keys or given.impressions // 100, given.memory or 32 * given.impressions
     begun, used = time.perf_counter(), time.process_time()
     with tempfile.TemporaryDirectory() as folder:
-        day = Day(Path(folder) / "shop.db", given.impressions, given.keys, given.memory)
+        day = Day(Path(folder) / "shop.db", given.impressions, keys, memory)
         print(HEAD, flush=True)
         day.run(lambda hour: print(hour, flush=True))
+        day.check()
         day.end()
     seconds, used = time.perf_counter() - begun, time.process_time() - used
-    print(f"{dict(day.fates)}; the journal replays; {seconds:.0f} s, {1e6 * used / given.impressions:.0f} µs of the "
-          f"processor per impression")  # fmt: skip
+    print(f"{dict(day.fates)}; memory is flat, the store as large as documented, and the journal replays")
+    print(f"{seconds:.0f} s, {1e6 * used / given.impressions:.0f} µs of the processor per impression")
 
 
 if __name__ == "__main__":

@@ -40,8 +40,8 @@ def end_with_parent() -> None:
 class Server:
     """A server that listens on a socket in its own folder and trusts whoever can reach it."""
 
-    def __init__(self, programs: Path, folder: Path, user: str | None) -> None:
-        self.programs, self.folder, self._user = programs, folder, user
+    def __init__(self, programs: Path, folder: Path, user: str | None, *, durable: bool = False) -> None:
+        self.programs, self.folder, self._user, self._durable = programs, folder, user, durable
         self._process: subprocess.Popen[bytes] | None = None
 
     def _command(self, name: str, *arguments: str) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class Server:
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        options = ["-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=32MB"]
+        options = ["-c", "listen_addresses=", "-c", f"fsync={self._durable}", "-c", "shared_buffers=32MB"]
         command = self._command("postgres", "-D", "data", "-k", str(self.folder), *options)
         with open(self.folder / "log", "ab") as log:
             self._process = subprocess.Popen(
@@ -138,8 +138,11 @@ class Server:
 
 
 @contextmanager
-def running() -> Iterator[Server]:
-    """A server that runs while the block does; the test is skipped where PostgreSQL is not installed."""
+def running(*, durable: bool = False) -> Iterator[Server]:
+    """A server that runs while the block does; the test is skipped where PostgreSQL is not installed.
+
+    It waits for its disk only if it is to be durable.
+    """
     found = programs()
     if found is None:
         message = "PostgreSQL's server is not installed (Debian: apt-get install postgresql)"
@@ -152,7 +155,7 @@ def running() -> Iterator[Server]:
     folder = Path(tempfile.mkdtemp(prefix="rankloop-pg-", dir="/tmp"))  # a socket's path has at most 107 bytes
     if user is not None:
         shutil.chown(folder, user)
-    server = Server(found, folder, user)
+    server = Server(found, folder, user, durable=durable)
     try:
         server.make()
         server.start()

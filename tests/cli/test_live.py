@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import postgres_server
 import pytest
+from postgres_server import Server
+from service_client import ADMIN, served
 from typer.testing import CliRunner, Result
 
 import rankloop as rl
 from rankloop.cli.app import app
+from rankloop.live.directory import Directory
+from rankloop.live.shared_loops import SharedLoops
 
 NAME = "laptop <b>גיימינג</b> 🎮"
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Server]:
+    with postgres_server.running() as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
@@ -147,3 +160,64 @@ def test_looking_does_not_disturb_the_program_that_writes(tmp_path: Path) -> Non
         assert refused.exit_code == 2
         assert "held by process" in refused.output
         assert live.click(shown.id, "b") == "accepted"
+
+
+def test_pause_and_resume(shop: tuple[Path, str], tmp_path: Path) -> None:
+    import shutil
+
+    copied = tmp_path / "copy.db"
+    shutil.copy(shop[0], copied)
+    for command, mode in (("pause", "paused"), ("pause", "paused"), ("resume", "live")):
+        assert run(command, "search", "--store", str(copied)).exit_code == 0
+        assert json.loads(run("status", "--store", str(copied), "--json").stdout)["search"]["mode"] == mode
+
+
+def test_a_service_that_runs_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It holds its store: who tries to change that is told so, and whom to ask."""
+    store, asking = str(tmp_path / "shop.db"), "ask it: --url"
+    with served(store) as running:
+        running.admin.put("/v1/loops/search", json={"kind": "rerank", "holdout": 0})
+        for _ in range(3):
+            shown = running.admin.post("/v1/loops/search/rank", json={"key": NAME, "items": ["a", "b", "c"]}).json()
+            events = [{"impression": shown["id"], "item": "a"}, {"impression": shown["id"], "type": "finish"}]
+            running.admin.post("/v1/events", json=events)
+        for command in (("revert", "search", NAME, "--yes"), ("pause", "search"), ("resume", "search")):
+            held = run(*command, "--store", store)
+            assert held.exit_code == 2
+            assert asking in " ".join(held.output.split())
+            assert "RANKLOOP_ADMIN_KEY" in run(*command, "--url", running.address).output  # it is not set
+        monkeypatch.setenv("RANKLOOP_ADMIN_KEY", ADMIN)
+        monkeypatch.setenv("RANKLOOP_URL", running.address)
+
+        def status() -> Any:
+            return running.admin.get("/v1/loops/search").json()["status"]
+
+        assert run("pause", "search").exit_code == 0
+        assert status()["mode"] == "paused"
+        assert run("resume", "search").exit_code == 0
+        assert status()["mode"] == "live"
+        refused = CliRunner().invoke(app, ["live", "revert", "search", NAME], input="n\n")
+        assert refused.exit_code != 0
+        assert "best list now: a, b, c" in refused.output
+        assert running.service.live.receipt("search", NAME).pairs
+        reverted = run("revert", "search", NAME, "--yes")
+        assert reverted.exit_code == 0, reverted.output
+        assert not running.service.live.receipt("search", NAME).pairs
+        for command in (("pause", "nowhere"), ("revert", "search", "never asked", "--yes")):
+            wrong = run(*command)
+            assert wrong.exit_code == 2
+            assert "refused: " in wrong.output
+
+
+def test_pausing_a_store_that_workers_share(postgres: Server) -> None:
+    url = postgres.empty_database("pausing")
+    directory = Directory(url, partitions=2)
+    directory.open()
+    loops = SharedLoops(directory)
+    loops.create("search", kind="rerank")
+    for command, paused in (("pause", True), ("resume", False)):
+        assert run(command, "search", "--store", url).exit_code == 0
+        loops.look()
+        assert loops.settings("search").paused is paused
+    assert "did you mean 'search'?" in run("pause", "serch", "--store", url).output
+    directory.close()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_day import HOURS, Day
+from live_day import BYTES_PER_IMPRESSION, BYTES_PER_KEY, HOURS, Day
 from live_world import Clock, open_live
 
 import rankloop.live.sqlite
@@ -28,27 +28,16 @@ def sooner(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("sooner")
 def test_a_day_in_fast_motion(tmp_path: Path) -> None:
-    """Nothing grows once the first tenth of the day is over but what lies between two hours that are alike.
-
-    A block of memory left behind by each impression, or each commit, would be seen: there are at most so many blocks
-    more at the end as a tenth of the impressions.
-    """
     day = Day(tmp_path / "shop.db", IMPRESSIONS, KEYS, MEMORY)
     day.run()
-    settled = [hour for hour in day.hours if hour.hour >= HOURS / 10 and hour.hour != HOURS // 2]  # just begun anew
-    first, last = settled[:3], settled[-3:]
-    shown = last[-1].impressions - first[-1].impressions
-    assert max(hour.blocks for hour in last) - max(hour.blocks for hour in first) < shown / 10
+    day.check()
+    settled = day.settled
     assert {hour.open for hour in settled} == {settled[0].open}
     assert max(hour.warm for hour in settled) < KEYS
     kept = [hour for hour in settled if hour.trimmed]
     assert len(kept) > HOURS / 2
     assert max(hour.size for hour in kept[-3:]) < 1.2 * max(hour.size for hour in kept[:5])
     day.end()
-
-
-BYTES = 166
-"""What docs/live.md says that an impression takes in the file, with one click and its closing."""
 
 
 def test_the_file_grows_as_documented(tmp_path: Path) -> None:
@@ -71,7 +60,7 @@ def test_the_file_grows_as_documented(tmp_path: Path) -> None:
         live.attend()
         while live.status("search")["open"]:
             live.attend()
-    assert 0.9 * BYTES < (size() - before) / n < 1.1 * BYTES
-    assert (
-        f"each impression {BYTES} bytes with one\nclick" in (Path(__file__).parents[2] / "docs" / "live.md").read_text()
-    )
+    assert 0.9 * BYTES_PER_IMPRESSION < (size() - before) / n < 1.1 * BYTES_PER_IMPRESSION
+    documented = (Path(__file__).parents[2] / "docs" / "live.md").read_text()
+    assert f"each key takes {BYTES_PER_KEY} bytes" in documented
+    assert f"each impression {BYTES_PER_IMPRESSION} bytes with one\nclick" in documented

@@ -1,15 +1,18 @@
-"""Forty ways to attack the service, a test each: none gets in, none sees what is not its own, none stops it."""
+"""Fifty ways to attack the service, a test each: none gets in, none sees what is not its own, none stops it."""
 
 from __future__ import annotations
 
 import base64
 import json
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from service_client import ADMIN, Running, Wire, request, wire
+
+from rankloop.service import app
+from rankloop.service.quick import QuickProtocol
+from rankloop.service.routes import ROUTES
 
 ITEMS = ["a", "b", "c"]
 BODY = {"key": "laptop", "items": ITEMS}
@@ -148,10 +151,14 @@ def test_14_times_from_other_centuries(shop: Running) -> None:
 
 
 def test_15_numbers_that_do_not_fit(shop: Running) -> None:
-    id_ = shown(shop)
-    for seen in (-1, 10**400, 1.5, "7", True):
-        assert fate(shop, {"impression": id_, "item": "a", "seen": seen}) in ("422", "accepted", "duplicate", "400")
-    assert fate(shop, {"impression": id_, "seen": 10**18}) in ("accepted", "duplicate")
+    """What is refused leaves no click behind; who says that more was seen than there is has seen all."""
+    id_, before = shown(shop), clicks(shop)
+    for seen in (-1, 10**400, 2**63, 1.5, "7", True, [], {}):
+        assert fate(shop, {"impression": id_, "item": "a", "seen": seen}) == "422"
+    assert clicks(shop) == before
+    assert fate(shop, {"impression": id_, "type": "seen", "seen": 10**18}) == "accepted"
+    assert fate(shop, {"impression": id_, "type": "finish", "seen": 10**400}) == "422"
+    assert fate(shop, {"impression": id_, "type": "finish", "seen": 2}) == "accepted"
 
 
 # -- keys --------------------------------------------------------------------------------------------------------
@@ -183,10 +190,14 @@ def test_19_the_id_of_a_key_in_place_of_the_key(shop: Running) -> None:
 
 
 def test_20_two_authorization_headers(shop: Running) -> None:
-    """The last one counts, and a wrong one beside a right one does not get a wrong one in."""
-    head = b"GET /v1/loops HTTP/1.1\r\nHost: x\r\n"
-    status, _, _ = raw(shop, head + b"Authorization: Bearer wrong\r\nAuthorization: Bearer wrong too\r\n\r\n")
-    assert status == 401
+    """Who stands in between may have checked the other one: two are none, whatever they say."""
+    right, wrong = f"Authorization: Bearer {ADMIN}\r\n".encode(), b"Authorization: Bearer wrong\r\n"
+    body = json.dumps(BODY).encode()
+    rank = b"POST /v1/loops/search/rank HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n" % len(body)
+    for head, content in ((b"GET /v1/loops HTTP/1.1\r\nHost: x\r\n", b""), (rank, body)):
+        for keys in (right + wrong, wrong + right, wrong + wrong, right + right, right + right + right):
+            assert raw(shop, head + keys + b"\r\n" + content)[0] == 401
+        assert raw(shop, head + right + b"\r\n" + content)[0] == 200
 
 
 def test_21_a_tenant_asks_for_more(shop: Running) -> None:
@@ -263,31 +274,62 @@ def test_29_lists_and_names_that_are_too_long(shop: Running) -> None:
 
 
 def test_30_text_that_is_no_text(shop: Running) -> None:
-    for body in (b'{"key":"\xff","items":["a"]}', b'{"key":"\\ud800","items":["a"]}', b"\xff\xfe\x00", b"\x00" * 100):
-        assert shop.admin.post("/v1/loops/search/rank", content=body).status_code in (400, 422)
-    assert shop.admin.post("/v1/loops/search/rank", content=b'{"key":"a\\u0000","items":["a","b"]}').status_code == 422
+    path = "/v1/loops/search/rank"
+    for body in (b'{"key":"\xff","items":["a"]}', b'{"key":"\\ud800","items":["a"]}', b"\xff\xfe\x00", b"\x00" * 100,
+                 b'{"key":"\xed\xa0\x80","items":["a"]}', b'\xef\xbb\xbf{"key":"a","items":["a"]}'):  # fmt: skip
+        assert shop.admin.post(path, content=body).status_code == 400, body
+    for body in (b'{"key":"a\\u0000","items":["a","b"]}', b'{"key":"a","items":["a\\u0000","b"]}',
+                 b'{"key":"a","items":["a","b"],"user":"\\u0000"}'):  # fmt: skip
+        assert shop.admin.post(path, content=body).status_code == 422, body
+    id_ = shown(shop)
+    for field in ("item", "id", "type"):
+        assert fate(shop, {"impression": id_, "item": "a", field: "a\0"}) == "422"
+    for name in ("%00", "a%00b"):
+        assert raw(shop, request(f"/v1/loops/{name}", {"kind": "rerank"}, method="PUT"))[0] == 422
+    for name in ("%ff", "%ed%a0%80"):
+        assert raw(shop, request(f"/v1/loops/{name}", {"kind": "rerank"}, method="PUT"))[0] == 404
 
 
 def test_31_numbers_that_are_none(shop: Running) -> None:
-    for number in ("NaN", "Infinity", "-Infinity", "1e999", "0x10", "1_000"):
+    for number in ("NaN", "Infinity", "-Infinity", "0x10", "1_000", "01", "+1", "1.", ".5"):
         body = f'{{"kind": "rerank", "holdout": {number}}}'.encode()
-        assert shop.admin.put("/v1/loops/numbers", content=body).status_code in (400, 422)
+        assert shop.admin.put("/v1/loops/numbers", content=body).status_code == 400, number
+    for number in ("1e999", "-1e999", "1e-400e", "1" + "0" * 400):
+        body = f'{{"kind": "rerank", "holdout": {number}}}'.encode()
+        assert shop.admin.put("/v1/loops/numbers", content=body).status_code in (400, 422), number
+    assert shop.admin.get("/v1/loops/numbers").status_code == 404
 
 
 def test_32_the_same_field_twice(shop: Running) -> None:
-    body = b'{"key": "laptop", "key": "other", "items": ["a", "b", "c"], "items": ["a", "b", "c"]}'
-    assert shop.admin.post("/v1/loops/search/rank", content=body).status_code in (200, 400, 422)
+    """The last one counts, everywhere: a key is checked, found and learned for under one name."""
+    body = b'{"key": "laptop", "key": "twice", "items": ["x", "y"], "items": ["a", "b", "c"]}'
+    answer = shop.admin.post("/v1/loops/search/rank", content=body)
+    assert answer.status_code == 200
+    assert sorted(answer.json()["items"]) == ITEMS
+    assert shop.admin.get(f"/v1/impressions/{answer.json()['id']}").json()["key"] == "twice"
+    one, other = shown(shop), answer.json()["id"]
+    event = f'{{"impression": "{one}", "impression": "{other}", "item": "z", "item": "a"}}'
+    assert shop.admin.post("/v1/events", content=event.encode()).json() == {"fate": "accepted"}
+    assert [len(shop.admin.get(f"/v1/impressions/{id_}").json()["events"]) for id_ in (one, other)] == [0, 1]
 
 
 def test_33_settings_that_would_take_all_memory(shop: Running) -> None:
-    for settings in (
-        {"kind": "rerank", "positions": 10**9},
-        {"kind": "follow", "policy": "CascadeSWUCB", "window": 10**15},
-        {"kind": "diversify", "relevance": 10**9, "topics": ["a"]},
-        {"kind": "evaluate", "rankers": [str(number) for number in range(5_000)]},
+    for field, settings in (
+        ("positions", {"kind": "rerank", "positions": 10**9}),
+        ("positions", {"kind": "rerank", "positions": 1_001}),
+        ("window", {"kind": "rerank", "window": 1e300}),
+        ("window", {"kind": "follow", "policy": "CascadeSWUCB", "window": 10**15}),
+        (None, {"kind": "follow", "policy": "CascadeSWUCB", "parameters": {"window": 10**15}}),
+        ("horizon", {"kind": "rerank", "horizon": 10**300}),
+        ("seed", {"kind": "rerank", "seed": 2**63}),
+        ("relevance", {"kind": "diversify", "relevance": 10**9, "topics": ["a"]}),
+        ("rankers", {"kind": "evaluate", "rankers": [str(number) for number in range(5_000)]}),
     ):
         answer = shop.admin.put("/v1/loops/huge", json=settings)
-        assert answer.status_code in (201, 409, 422), answer.text
+        assert answer.status_code == 422, answer.text
+        if field is not None:
+            assert field in answer.json()["detail"]
+    assert shop.admin.get("/v1/loops/huge").status_code == 404
 
 
 # -- the wire ----------------------------------------------------------------------------------------------------
@@ -347,16 +389,23 @@ def test_37_methods_that_nobody_expects(shop: Running) -> None:
         assert ADMIN.encode() not in answer
 
 
-def test_38_a_slow_client_does_not_hold_up_others(shop: Running) -> None:
-    """Many half-sent requests stay half-sent, and others are answered meanwhile."""
+def test_38_slow_clients_do_not_hold_up_others(shop: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others are answered while many requests are half sent; who sends the rest is answered, and who does not, goes."""
+    monkeypatch.setattr(app, "SECONDS_FOR_A_BODY", 0.2)
+    sent = request("/v1/events", {"impression": "x", "item": "y"})
+    large = request("/v1/events", [{"impression": "x" * 1_000, "item": "y"}] * 150)
     slow = [Wire(shop) for _ in range(50)]
     for connection in slow:
-        connection.send(request("/v1/events", {"impression": "x", "item": "y"})[:-5])
-    begun = time.monotonic()
-    assert shop.admin.post("/v1/loops/search/rank", json=BODY).status_code == 200
-    assert time.monotonic() - begun < 60
-    for connection in slow:
-        connection.socket.close()
+        connection.send(sent[:-5])
+    with wire(shop) as endless:
+        endless.send(large[:-5])
+        assert shop.admin.post("/v1/loops/search/rank", json=BODY).status_code == 200
+        for connection in slow:
+            connection.send(sent[-5:])
+            assert connection.read()[2] == {"fate": "unknown"}
+            connection.socket.close()
+        assert endless.read()[0] == 408
+        assert endless.ended()
 
 
 # -- what is in texts --------------------------------------------------------------------------------------------
@@ -384,6 +433,49 @@ def test_39_sql_and_html_in_every_text(shop: Running) -> None:
         assert metrics.headers["content-type"].startswith("text/plain")
         label = json.dumps(loop, ensure_ascii=False)[1:-1]
         assert f'rankloop_clicks_total{{loop="{label}"}} 1' in metrics.text
+        ubi_with(shop, path, text)
+        rankers_named(shop, path, text)
+        topics_named(shop, path, text)
+
+
+def ubi_with(shop: Running, path: str, text: str) -> None:
+    """Records of User Behavior Insights with a text in every field but the id."""
+    asked = {"key": text, "items": [text, f"{text}2"], "deferred": True}
+    id_ = shop.admin.post(f"{path}/rank", json=asked).json()["id"]
+    noise = dict.fromkeys(("user_query", "client_id", "session_id", "application", "message", "message_type"), text)
+    query = {**noise, "query_id": id_, "query_response_hit_ids": [text], "query_attributes": {text: text}}
+    assert shop.admin.post("/v1/ubi/queries", json=[query]).json() == {"events": [{"fate": "accepted"}]}
+    attributes = {"object": {"object_id": text, "object_id_field": text, text: text}, "position": {text: text}}
+    event = {**noise, "query_id": id_, "action_name": text, "timestamp": text, "event_attributes": attributes}
+    assert shop.admin.post("/v1/ubi/events", json=[event]).json() == {"events": [{"fate": "accepted"}]}
+
+
+def rankers_named(shop: Running, path: str, text: str) -> None:
+    """A duel of rankers whose names are texts."""
+    rankers = [text, f"{text}2"]
+    made = shop.admin.put(f"{path}%20rankers", json={"kind": "evaluate", "rankers": rankers})
+    assert (made.status_code, made.json()["settings"]["rankers"]) == (201, rankers)
+    duel = shop.admin.post(f"{path}%20rankers/duel", json={"user": text}).json()
+    assert sorted(duel["rankers"]) == sorted(rankers)
+    lists = {"duel": duel["id"], "lists": {ranker: [text, f"{text}3"] for ranker in rankers}}
+    page = shop.admin.post(f"{path}%20rankers/interleave", json=lists).json()
+    assert sorted(page["items"]) == sorted([text, f"{text}3"])
+    assert fate(shop, {"impression": page["id"], "item": text}) == "accepted"
+    race = shop.admin.get(f"{path}%20rankers/race")
+    assert race.headers["content-type"] == "application/json"
+    assert sorted(name for batch in race.json()["batches"] for name in batch) == sorted(rankers)
+
+
+def topics_named(shop: Running, path: str, text: str) -> None:
+    """A catalogue whose topics and items are texts."""
+    settings = {"kind": "diversify", "relevance": 1, "topics": [text], "holdout": 0}
+    made = shop.admin.put(f"{path}%20topics", json=settings)
+    assert (made.status_code, made.json()["settings"]["topics"]) == (201, [text])
+    items = {name: {"relevance": [0.5], "topics": [1]} for name in (text, f"{text}2")}
+    assert shop.admin.put(f"{path}%20topics/items", json={"items": items}).status_code == 200
+    answer = shop.admin.post(f"{path}%20topics/rank", json={"key": text, "items": list(items)}).json()
+    assert (sorted(answer["items"]), answer["arm"]) == (sorted(items), "policy")
+    assert fate(shop, {"impression": answer["id"], "item": text}) == "accepted"
 
 
 def test_40_web_pages_of_other_sites(shop: Running) -> None:
@@ -394,3 +486,174 @@ def test_40_web_pages_of_other_sites(shop: Running) -> None:
                 answer = client.request(method, path)
                 assert "access-control-allow-origin" not in answer.headers
                 assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+
+
+# -- more of the wire --------------------------------------------------------------------------------------------
+
+
+def test_41_a_head_without_an_end(shop: Running) -> None:
+    """Whoever has no key yet cannot fill the memory with a path or a header, or with many headers."""
+    head = b"GET /health/live HTTP/1.1\r\nHost: x\r\n"
+    for begin, piece in ((b"GET /", b"a" * 65_536), (head + b"X: ", b"a" * 65_536), (head, b"a: b\r\n" * 11_000)):
+        with wire(shop) as connection:
+            connection.send(begin)
+            try:
+                for _ in range(200):
+                    connection.send(piece)
+                assert connection.read()[0] == 400
+            except ConnectionError:  # it was closed before everything had been sent
+                pass
+
+
+def test_42_headers_after_the_body(shop: Running) -> None:
+    """What follows a body in chunks was not there when a proxy looked at the headers."""
+    body = json.dumps(BODY).encode()
+    chunks = b"%x;x=y\r\n%b\r\n0\r\n%%b\r\n" % (len(body), body)
+    right, wrong = f"Authorization: Bearer {ADMIN}\r\n".encode(), b"Authorization: Bearer wrong\r\n"
+    for path in (b"/v1/loops/search/rank", b"/v1/loops/search/duel"):
+        head = b"POST %b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n" % path
+        assert raw(shop, head + b"\r\n" + chunks % right)[0] == 401
+        assert raw(shop, head + wrong + b"\r\n" + chunks % right)[0] == 401
+    head = b"POST /v1/loops/search/rank HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+    assert raw(shop, head + right + b"\r\n" + chunks % wrong)[0] == 200
+
+
+def test_43_connections_that_say_nothing(shop: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They end by themselves, whether nothing has come or half of a head or of a body."""
+    made = QuickProtocol.connection_made
+
+    def hasty(protocol: QuickProtocol, transport: Any) -> None:
+        protocol.timeout_keep_alive = 0.2  # type: ignore[assignment]
+        made(protocol, transport)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(QuickProtocol, "connection_made", hasty)
+        for sent in (b"", b"GET /hea", request("/v1/events", [])[:-1], request("/v1/events", [])[:-5]):
+            with wire(shop) as connection:
+                connection.send(sent)
+                assert connection.ended()
+
+
+def test_44_other_versions_of_http(shop: Running) -> None:
+    body = json.dumps(BODY).encode()
+    head = f"Authorization: Bearer {ADMIN}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    with wire(shop) as connection:
+        connection.send(b"POST /v1/loops/search/rank HTTP/1.0\r\n" + head + body)
+        assert connection.read()[0] == 200
+        assert connection.ended()
+    for line in (b"POST /v1/loops/search/rank HTTP/1.2\r\n", b"POST /v1/loops/search/rank HTTP/11\r\n"):
+        with wire(shop) as connection:
+            connection.send(line + head + body)
+            assert connection.read()[0] == 400
+            assert connection.ended()
+    assert raw(shop, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")[0] == 400
+
+
+def test_45_chunks_that_do_not_add_up(shop: Running) -> None:
+    head = f"POST /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {ADMIN}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    for size in ("-1", "fffffffffffffffff", "0x2", "2 2", "g", ""):
+        with wire(shop) as connection:
+            connection.send(f"{head}{size}\r\n[]\r\n0\r\n\r\n".encode())
+            assert connection.read()[0] == 400, size
+            assert connection.ended()
+
+
+def test_46_a_body_that_waits_to_be_asked_for(shop: Running) -> None:
+    """Nobody without a key is asked to send a body that only a key could make welcome."""
+    head = "POST /v1/loops/search/rank HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 4000000\r\n"
+    for key in ("", "Authorization: Bearer wrong\r\n"):
+        assert raw(shop, f"{head}{key}\r\n".encode())[0] == 401
+
+
+def test_47_hundreds_of_requests_in_one_piece(shop: Running) -> None:
+    """They are answered in their order, each once."""
+    with wire(shop) as connection:
+        for number in range(0, 600, 200):
+            ids = [f"r{number + n}" for n in range(200)]
+            sent = [
+                request("/v1/events", {"impression": "x", "item": "y"}, f"X-Request-Id: {id_}")
+                if n % 2
+                else request("/v1/loops/search/rank", BODY, f"X-Request-Id: {id_}")
+                for n, id_ in enumerate(ids)
+            ]
+            connection.send(b"".join(sent))
+            answers = [connection.read() for _ in ids]
+            assert [headers["x-request-id"] for _, headers, _ in answers] == ids
+            assert all(("fate" in body) == bool(n % 2) for n, (_, _, body) in enumerate(answers))
+
+
+# -- more of keys ------------------------------------------------------------------------------------------------
+
+
+def test_48_a_browser_key_from_anywhere_else(shop: Running) -> None:
+    """By header or in the body: without an origin, with that of a sandbox, with one that looks alike, or with two."""
+    origin = "https://shop.example"
+    key = shop.key("events", origins=[origin])
+    event = {"impression": shown(shop), "item": "a"}
+    others = (None, "null", "", f"{origin}/", f"{origin}:443", "http://shop.example", f"{origin}.evil.example",
+              "https://evil.example", f"{origin} https://evil.example")  # fmt: skip
+    for other in others:
+        headers = {} if other is None else {"Origin": other}
+        with shop.client(key, **headers) as by_header, shop.client(None, **headers) as by_body:
+            for answer in (
+                by_header.post("/v1/events", json=event),
+                by_body.post("/v1/events", json={"key": key, "events": [event]}),
+            ):
+                assert answer.status_code == 403, other
+                assert "access-control-allow-origin" not in answer.headers
+    for two in ((origin, "https://evil.example"), ("https://evil.example", origin), (origin, origin)):
+        status, headers, _ = raw(shop, request("/v1/events", event, *(f"Origin: {one}" for one in two), key=key))
+        assert (status, "access-control-allow-origin" in headers) == (403, False)
+    with shop.client(key, Origin=origin) as page:
+        assert page.post("/v1/events", json=event).json() == {"fate": "accepted"}
+
+
+def test_49_a_tenant_tries_every_route(shop: Running) -> None:
+    """With the strongest key that one can have for a loop, nothing of another loop can be read, changed or found."""
+    secret = "loop of a rival"
+    path = "/v1/loops/loop%20of%20a%20rival"
+    assert shop.admin.put(path, json={"kind": "rerank", "holdout": 0}).status_code in (200, 201)
+    theirs = shop.admin.post(f"{path}/rank", json={"key": "their key", "items": ITEMS}).json()["id"]
+    before = shop.admin.get(path).json()
+    tenant = shop.holding("admin", loops=["search"])
+    bodies = {"interleave": {"duel": theirs, "lists": {"a": ["x"], "b": ["y"]}}, "put_loop": {"kind": "rerank"},
+              "put_items": {"items": {}}, "revert": {"key": "their key"}, "rank": BODY, "duel": {},
+              "events": {"impression": theirs, "item": "a"}, "make_key": {"role": "read"},
+              "ubi_events": {"query_id": theirs, "action_name": "click",
+                             "event_attributes": {"object": {"object_id": "a"}}},
+              "ubi_queries": {"query_id": theirs, "query_response_hit_ids": ["a"]}}  # fmt: skip
+    for route in ROUTES:
+        if route.role is None:
+            continue
+        asked = route.path.replace("/v1/loops/{loop}", path).replace("{key}", "their%20key").replace("{id}", theirs)
+        answer = tenant.request(route.method, asked, json=bodies.get(route.name))
+        if "{loop}" in route.path or route.name == "get_impression":
+            assert answer.status_code == 404, route.name
+        elif route.name in ("list_keys", "make_key", "revoke_key"):
+            assert answer.status_code == 403, route.name
+        elif route.role == "events":
+            assert answer.json() in ({"fate": "unknown"}, {"events": [{"fate": "unknown"}]}), route.name
+        else:
+            assert answer.status_code == 200, route.name
+            assert secret not in answer.text, route.name
+            assert "their key" not in answer.text, route.name
+    after = shop.admin.get(path).json()
+    for each in (before, after):
+        del each["status"]["unknown"]  # counted for the whole store
+    assert after == before
+
+
+def test_50_names_that_are_paths(shop: Running) -> None:
+    """Percent-encoded slashes and dots stay inside the name that they are in."""
+    for name in ("a/../../keys", "..", ".", "a/b", "?x=1", "#x", "%2e%2e", "a%2Fb", "\r\nX-Evil: 1"):
+        encoded = "".join(f"%{byte:02X}" for byte in name.encode())
+        status, headers, body = raw(
+            shop, request(f"/v1/loops/{encoded}", {"kind": "rerank", "holdout": 0}, method="PUT")
+        )
+        assert (status, body["loop"]) == (201, name)
+        assert "x-evil" not in headers
+        rank = request(f"/v1/loops/{encoded}/rank", {"key": name, "items": ITEMS})
+        for _ in range(2):  # once each way
+            assert raw(shop, rank)[2]["loop"] == name
+        status, _, body = raw(shop, request(f"/v1/loops/{encoded}/keys/{encoded}", b"", method="GET"))
+        assert (status, body["loop"], body["key"]) == (200, name, name)

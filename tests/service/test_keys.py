@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from postgres_server import Server
 from service_client import ADMIN, Running, served
 
+from rankloop.live.directory import Directory
 from rankloop.live.sqlite import SQLiteStore
+from rankloop.service import service as service_module
+from rankloop.service.fleet.fleet import Fleet
 from rankloop.service.keys import KeyRing, new_key
 from rankloop.service.limits import Limits
 
@@ -37,11 +44,21 @@ REQUESTS: dict[str, list[tuple[str, str, Any]]] = {
         ("POST", "/v1/loops/duels/duel", {}),
         ("POST", "/v1/loops/duels/interleave", {"duel": "x", "lists": {}}),
     ],
-    "events": [("POST", "/v1/events", []), ("POST", "/v1/events", {"impression": "x", "item": "y"})],
+    "events": [
+        ("POST", "/v1/events", []),
+        ("POST", "/v1/events", {"impression": "x", "item": "y"}),
+        ("POST", "/v1/ubi/events", []),
+        ("POST", "/v1/ubi/queries", []),
+    ],
     "read": [
         ("GET", "/v1/loops", None),
         ("GET", "/v1/loops/search", None),
+        ("GET", "/v1/loops/search/keys", None),
         ("GET", "/v1/loops/search/keys/laptop", None),
+        ("GET", "/v1/loops/search/keys/laptop/history", None),
+        ("GET", "/v1/loops/duels/race", None),
+        ("GET", "/v1/overview", None),
+        ("GET", "/v1/key", None),
         ("GET", "/v1/impressions/x", None),
         ("GET", "/metrics", None),
     ],
@@ -99,6 +116,65 @@ def test_a_revoked_key_is_refused_at_once(loops: Running) -> None:
     assert listed[made["info"]["id"]]["note"] == "the shop"
     assert listed[made["info"]["id"]]["revoked"] is not None
     assert loops.admin.delete("/v1/keys/nobody").status_code == 404
+
+
+class Hesitant(SQLiteStore):
+    """A store that, when told so, hands out keys a while after it has read them."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.hesitates = False
+        self.has_read, self.free = threading.Event(), threading.Event()
+
+    def keys(self) -> Mapping[str, bytes]:
+        found = super().keys()
+        if self.hesitates:
+            self.hesitates = False
+            self.has_read.set()
+            assert self.free.wait(60)
+        return found
+
+
+def test_a_look_that_began_before_does_not_make_a_revoked_key_valid_again(tmp_path: Path) -> None:
+    store = Hesitant(tmp_path / "shop.db")
+    store.open()
+    ring = KeyRing(store)
+    text, key = ring.make("rank")
+    store.hesitates = True
+    looking = threading.Thread(target=ring.look)
+    revoking = threading.Thread(target=lambda: ring.revoke(key.id))
+    looking.start()
+    assert store.has_read.wait(60)
+    revoking.start()
+    revoking.join(0.3)
+    store.free.set()
+    looking.join(60)
+    revoking.join(60)
+    assert ring.find(text) is None
+    store.close()
+
+
+def test_all_workers_have_heard_of_a_key_before_it_is_answered(
+    postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Made or revoked: whoever is asked next knows, and not only after the next look at the store."""
+    monkeypatch.setattr(service_module, "LOOK_AGAIN", 3_600.0)
+    url = postgres.empty_database("keys")
+    directory = Directory(url, partitions=2)
+    directory.open()
+    directory.close()
+
+    def worker(name: str) -> Any:
+        return served(url, limits=Limits(guesses=0.0), workers=Fleet(url, admin=ADMIN, name=name, workers=2))
+
+    with worker("one") as one, worker("two") as two:
+        while not one.service.workers._peers:  # type: ignore[union-attr]
+            time.sleep(0.02)
+        made = one.admin.post("/v1/keys", json={"role": "read"}).json()
+        clients = [each.client(made["key"]) for each in (one, two)]
+        assert [client.get("/v1/loops").status_code for client in clients] == [200, 200]
+        assert one.admin.delete(f"/v1/keys/{made['info']['id']}").status_code == 200
+        assert [client.get("/v1/loops").status_code for client in clients] == [401, 401]
 
 
 def test_what_is_kept_is_no_key(loops: Running) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -306,6 +307,64 @@ def test_too_many_who_wait_are_told_so(tmp_path: Path) -> None:
         assert connections[0].read()[0] == 200
         for connection in connections:
             connection.socket.close()
+
+
+def test_more_requests_than_are_taken_on(tmp_path: Path) -> None:
+    """Under overload lists are production's and say so, events are refused for now, and health is answered."""
+    store = Stubborn(tmp_path / "shop.db")
+    with served(store, limits=Limits(requests=2)) as running:
+        running.admin.put("/v1/loops/search", json={"kind": "rerank", "holdout": 0, "positions": 2})
+        shown = [
+            running.admin.post("/v1/loops/search/rank", json={"key": "laptop", "items": ITEMS}).json() for _ in range(3)
+        ]
+        store.free.clear()
+        waiting = [Wire(running) for _ in range(2)]
+        for connection, each in zip(waiting, shown, strict=False):
+            connection.send(click(each["id"], each["items"][0]))
+        while running.service.requests < 2:
+            time.sleep(0.01)
+        with wire(running) as known:  # what is in memory is answered from there, whatever waits
+            known.send(RANK)
+            assert known.read()[2]["arm"] == "policy"
+        body = {"key": "new", "items": ITEMS, "pinned": {"0": "ad"}}
+        for _ in range(2):
+            answer = running.admin.post("/v1/loops/search/rank", json=body)
+            assert answer.status_code == 200
+            assert answer.json() == {
+                "id": "", "items": ["ad", "a"], "loop": "search", "arm": "fallback", "fallback": True,
+                "reason": "too many requests are being answered",
+            }  # fmt: skip
+        assert running.service.metrics.fallbacks["search"] == 2
+        for wrong, status in (({**body, "items": ["a", "a"]}, 422), ({"key": "new"}, 422)):
+            assert running.admin.post("/v1/loops/search/rank", json=wrong).status_code == status
+        assert running.admin.post("/v1/loops/nowhere/rank", json=body).status_code == 404
+        assert running.client("guessed").post("/v1/loops/search/rank", json=body).status_code == 401
+        for path, sent in (("/v1/events", {"impression": shown[2]["id"], "item": "a"}), ("/v1/loops/search/duel", {})):
+            refused = running.admin.post(path, json=sent)
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        for path in ("/health/live", "/health/ready"):
+            assert running.client(None).get(path).status_code == 200
+        store.free.set()
+        assert [connection.read()[2] for connection in waiting] == [{"fate": "accepted"}] * 2
+        for connection in waiting:
+            connection.socket.close()
+        assert running.admin.post("/v1/loops/search/rank", json=body).json()["arm"] == "policy"
+
+
+def test_before_it_is_ready_and_while_it_ends(shop: Running) -> None:
+    """A load balancer should go elsewhere: nobody knows the loops and the keys yet, or any more."""
+    for draining, status, why in ((False, "loading", "still loading"), (True, "draining", "is ending")):
+        shop.service.ready, shop.service.draining = False, draining
+        for sent in (RANK, click("x")):
+            with wire(shop) as connection:
+                connection.send(sent)
+                code, headers, told = connection.read()
+                assert (code, headers["retry-after"]) == (503, "1")
+                assert why in told["detail"]
+        ready = shop.client(None).get("/health/ready")
+        assert (ready.status_code, ready.json()) == (503, {"status": status})
+        assert shop.client(None).get("/health/live").status_code == 200
+    shop.service.ready, shop.service.draining = True, False
 
 
 def test_a_bug_on_the_quick_way_is_no_bad_request(shop: Running, monkeypatch: pytest.MonkeyPatch) -> None:

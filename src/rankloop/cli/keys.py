@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -13,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankloop.cli.asking import WAY_OUT, Url, ask, path_of
 from rankloop.cli.errors import Refused, refusing
 from rankloop.cli.live import DEFAULT_STORE, AsJson, Store, print_json
 from rankloop.extras import extra
@@ -21,17 +18,6 @@ if TYPE_CHECKING:
     from rankloop.service.keys import KeyRing
 
 app = typer.Typer(no_args_is_help=True, help="Make, list and revoke the access keys of a service.")
-
-SECONDS = 10.0
-
-Url = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        envvar="RANKLOOP_URL",
-        help="Address of a service that runs, which is asked with the key in RANKLOOP_ADMIN_KEY.",
-    ),
-]
 
 
 @contextmanager
@@ -51,40 +37,13 @@ def _ring(store: str) -> Iterator[KeyRing]:
         try:
             opened.open()
         except StoreError as error:
-            way_out = "While a service runs, ask it: --url http://127.0.0.1:8000, with RANKLOOP_ADMIN_KEY set"
-            raise Refused(f"{error}. {way_out}") from error
+            raise Refused(f"{error}. {WAY_OUT}") from error
         try:
             yield KeyRing(opened)
         except StoreError as error:
             raise Refused(str(error)) from error
         finally:
             opened.close()
-
-
-def _ask(url: str, method: str, path: str, body: Any = None) -> Any:
-    """What a running service answers."""
-    key = os.environ.get("RANKLOOP_ADMIN_KEY")
-    if not key:
-        raise Refused("set RANKLOOP_ADMIN_KEY to an admin key of the service")
-    if not url.startswith(("http://", "https://")):
-        raise Refused(f"--url must be an address such as http://127.0.0.1:8000, not {url!r}")
-    request = urllib.request.Request(
-        url.rstrip("/") + path,
-        method=method,
-        data=None if body is None else json.dumps(body).encode(),
-        headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json"},
-    )
-    try:
-        with urllib.request.urlopen(request, timeout=SECONDS) as answer:
-            return json.load(answer)
-    except urllib.error.HTTPError as error:
-        try:
-            told = json.load(error)["detail"]
-        except (ValueError, KeyError):
-            told = error.reason
-        raise Refused(f"{url} refused: {told}") from None
-    except OSError as error:
-        raise Refused(f"{url} cannot be reached: {getattr(error, 'reason', error)}") from None
 
 
 @app.command()
@@ -117,7 +76,7 @@ def create(
         "note": note,
     }
     if url is not None:
-        made = _ask(url, "POST", "/v1/keys", asked)
+        made = ask(url, "POST", "/v1/keys", asked)
         text, info = made["key"], made["info"]
     else:
         with _ring(store) as ring:
@@ -130,7 +89,7 @@ def create(
 def list_(store: Store = DEFAULT_STORE, url: Url = None, as_json: AsJson = False) -> None:
     """List the access keys, without their secrets."""
     if url is not None:
-        infos = _ask(url, "GET", "/v1/keys")["keys"]
+        infos = ask(url, "GET", "/v1/keys")["keys"]
     else:
         with _ring(store) as ring:
             infos = [_plain(key.info) for key in ring.all()]
@@ -159,9 +118,7 @@ def revoke(
 ) -> None:
     """Make an access key invalid, at once and for ever."""
     if url is not None:
-        from urllib.parse import quote
-
-        _ask(url, "DELETE", f"/v1/keys/{quote(id_, safe='')}")
+        ask(url, "DELETE", path_of("v1", "keys", id_))
     else:
         with _ring(store) as ring:
             try:

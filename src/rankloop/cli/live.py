@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankloop.cli.asking import WAY_OUT, Url, ask, path_of
 from rankloop.cli.errors import Refused, refusing
 from rankloop.cli.groups import Group
 
@@ -34,8 +35,8 @@ DEFAULT_STORE = "rankloop.db"
 
 
 @contextmanager
-def _refusing(store: str) -> Iterator[None]:
-    """Errors about a store as one line."""
+def _refusing(store: str, way_out: str = "") -> Iterator[None]:
+    """Errors about a store as one line, and what to do instead."""
     from rankloop.live import StoreError
 
     if "://" not in store and not Path(store).exists():
@@ -44,7 +45,7 @@ def _refusing(store: str) -> Iterator[None]:
         try:
             yield
         except StoreError as error:
-            raise Refused(str(error)) from error
+            raise Refused(f"{error}. {way_out}" if way_out else str(error)) from error
 
 
 @contextmanager
@@ -145,23 +146,63 @@ def verify(store: Store = DEFAULT_STORE, as_json: AsJson = False) -> None:
         raise typer.Exit(1)
 
 
+Loop = Annotated[str, typer.Argument(help="Name of the loop.", show_default=False)]
+
+
 @app.command()
 def revert(
-    loop: Annotated[str, typer.Argument(help="Name of the loop.", show_default=False)],
+    loop: Loop,
     key: Annotated[str, typer.Argument(help="Key whose learner is set back.", show_default=False)],
     store: Store = DEFAULT_STORE,
+    url: Url = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Set a key back to production's list, and forget all evidence about it."""
-    with _refusing(store):
-        from rankloop.live.whole import open_for_key
 
-        with open_for_key(store, loop, key) as live:
-            best = live.best(loop, key)
-            if not yes:
-                typer.confirm(f"Forget what was learned for {key!r} (best list now: {', '.join(best)})?", abort=True)
-            live.revert(loop, key)
+    def confirm(best: Sequence[str]) -> None:
+        if not yes:
+            typer.confirm(f"Forget what was learned for {key!r} (best list now: {', '.join(best)})?", abort=True)
+
+    if url is not None:
+        path = path_of("v1", "loops", loop, "keys", key)
+        confirm(ask(url, "GET", path)["best"])
+        ask(url, "POST", f"{path}/revert")
+    else:
+        with _refusing(store, WAY_OUT):
+            from rankloop.live.whole import open_for_key
+
+            with open_for_key(store, loop, key) as live:
+                confirm(live.best(loop, key))
+                live.revert(loop, key)
     print(f"{key!r} of loop {loop!r} is back at production's list")
+
+
+@app.command()
+def pause(loop: Loop, store: Store = DEFAULT_STORE, url: Url = None) -> None:
+    """Show production's lists from now on.
+
+    Example: rankloop live pause search --url http://127.0.0.1:8000
+    """
+    _pause(loop, store, url, paused=True)
+    print(f"loop {loop!r} shows production's lists")
+
+
+@app.command()
+def resume(loop: Loop, store: Store = DEFAULT_STORE, url: Url = None) -> None:
+    """Let the policy choose again, after a pause."""
+    _pause(loop, store, url, paused=False)
+    print(f"the policy of loop {loop!r} chooses again")
+
+
+def _pause(loop: str, store: str, url: str | None, *, paused: bool) -> None:
+    if url is not None:
+        ask(url, "POST", path_of("v1", "loops", loop, "pause" if paused else "resume"))
+        return
+    with _refusing(store, WAY_OUT):
+        from rankloop.live.whole import open_for_loops
+
+        with open_for_loops(store) as loops:
+            loops.change(loop, paused=paused)
 
 
 @app.command()

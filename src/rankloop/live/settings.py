@@ -49,6 +49,8 @@ NEED_A_HORIZON = ("BatchRank", "TopRank", "CascadeSWUCB")
 
 _UNITS = {"ms": 0.001, "s": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hour": 3600}
 _UNITS |= {"d": 86_400, "day": 86_400, "week": 604_800}
+LONGEST_TIME = 100 * 365.25 * 86_400
+"""Seconds: times in the journal are numbers of milliseconds, which have their limits."""
 
 
 def duration(name: str, value: Any) -> float:
@@ -68,8 +70,9 @@ def duration(name: str, value: Any) -> float:
             seconds = float(match[1]) * _UNITS[unit] if match and unit else -1.0
         except (ValueError, KeyError):
             seconds = -1.0
-    if not 0 < seconds < float("inf"):
-        raise ValueError(f'{name} must be a length of time such as "30 min", "2 h" or "90 days", not {value!r}')
+    if not 0 < seconds <= LONGEST_TIME:
+        told = 'a length of time such as "30 min", "2 h" or "90 days", and at most 100 years'
+        raise ValueError(f"{name} must be {told}, not {value!r}")
     return seconds
 
 

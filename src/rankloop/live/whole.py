@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rankloop.live.explain import LiveExplanation
 from rankloop.live.export import write_table
@@ -16,6 +16,9 @@ from rankloop.live.partitions import partition_named, partition_of
 from rankloop.live.stores import Store
 from rankloop.live.verify import Verification
 from rankloop.policies import SafetyReceipt
+
+if TYPE_CHECKING:
+    from rankloop.live.shared_loops import SharedLoops
 
 
 class Whole:
@@ -126,3 +129,22 @@ def open_for_key(store: str | Path, loop: str, key: str) -> Live:
     """The live loop of a key's partition, to be changed while no service holds it."""
     found = list(partitions(store))
     return Live(found[partition_of(loop, key, len(found))], background=False)
+
+
+@contextmanager
+def open_for_loops(store: str | Path) -> Iterator[Live | SharedLoops]:
+    """Who changes the loops of a store: the live loop while no service holds it, or what all workers share."""
+    found = list(partitions(store))
+    if len(found) == 1:
+        with Live(found[0], background=False) as live:
+            yield live
+        return
+    from rankloop.live.directory import Directory
+    from rankloop.live.shared_loops import SharedLoops
+
+    directory = Directory(str(store))
+    directory.open()
+    try:
+        yield SharedLoops(directory)
+    finally:
+        directory.close()

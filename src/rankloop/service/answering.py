@@ -25,10 +25,12 @@ async def answer(service: Service, route: Route, request: Request) -> Reply:
             raise
         try:
             return await service.workers.forward(there.partition, route.name, request)
-        except (Problem, StoreError) as error:
+        except Exception as error:
             if route.fall_back is None:
                 raise
-            return route.fall_back(service, request, str(error))
+            if not isinstance(error, Problem | StoreError):
+                logger.exception("passing on a request failed", extra={"fields": {"route": route.name}})
+            return route.fall_back(service, request, str(error) or type(error).__name__)
 
 
 def told(error: Exception, id_: str, route: str) -> Reply:

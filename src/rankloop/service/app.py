@@ -43,6 +43,7 @@ PREFLIGHT = [
     (b"access-control-max-age", b"600"),
 ]
 SECONDS_FOR_A_BODY = 10.0
+TOO_MANY_REQUESTS = "too many requests are being answered"
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
@@ -139,11 +140,11 @@ class App:
         foreign = False
         for name, value in scope["headers"]:
             if name == b"authorization":
-                authorization = value
+                authorization = value if authorization is None else b""  # whoever stands in between may see the other
             elif name == b"content-length":
                 length = value
             elif name == b"origin":
-                origin = value
+                origin = value if origin is None else b""
             elif name == b"x-request-id":
                 id_ = self.checked_id(value)
             elif name == b"sec-fetch-site":
@@ -205,14 +206,15 @@ class App:
         id_: bytes,
     ) -> Reply:
         service, key = self.service, None
-        if service.requests > service.limits.requests:
-            service.metrics.refused["busy"] += 1
-            raise Problem(503, "too many requests are being answered: send again in a moment", retry_after=1)
-        if route.role is None:
+        if route.role is None:  # health above all: a busy process must not be taken for a dead one
             return await route.handler(service, Request(parameters, b"", None, id_.decode()))
         if not service.ready:
             why = "the service is ending: send again" if service.draining else "the service is still loading"
             raise Problem(503, why, retry_after=1)
+        busy = service.requests > service.limits.requests
+        if busy and route.fall_back is None:
+            service.metrics.refused["busy"] += 1
+            raise Problem(503, f"{TOO_MANY_REQUESTS}: send again in a moment", retry_after=1)
         address = (scope.get("client") or ("",))[0]
         if authorization is not None:
             key = self._key(authorization, address)
@@ -225,7 +227,10 @@ class App:
         if key is None:
             key, body = self._open_envelope(body, address)
             self._check(key, route, parameters, origin, address)
-        return await answer(service, route, Request(parameters, body, key, id_.decode()))
+        request = Request(parameters, body, key, id_.decode())
+        if busy and route.fall_back is not None:
+            return route.fall_back(service, request, TOO_MANY_REQUESTS)
+        return await answer(service, route, request)
 
     def _check(self, key: Key, route: Route, parameters: dict[str, str], origin: bytes | None, address: str) -> None:
         """Refuse what a key may not do."""
@@ -245,7 +250,7 @@ class App:
     def _key(self, authorization: bytes, address: str) -> Key:
         scheme, _, text = authorization.decode("latin-1").partition(" ")
         if scheme.lower() != "bearer" or not text:
-            raise self._no_key("the header must read `Authorization: Bearer KEY`", address)
+            raise self._no_key("the header must be there once, and read `Authorization: Bearer KEY`", address)
         key = self.service.keys.find(text.strip())
         if key is None:
             raise self._no_key("this key is not known here, has expired or was revoked", address)

@@ -83,7 +83,7 @@ async def rank(service: Service, request: Request) -> Reply:
 
 
 def rank_without(service: Service, request: Request, reason: str) -> Reply:
-    """Production's list, where whoever should choose one is away."""
+    """Production's list, where whoever should choose one is away or has too much to do."""
     asked, loop = read_rank(request.body), request.parameters["loop"]
     try:
         shown = service.fall_back(loop, asked, reason)
@@ -309,7 +309,9 @@ async def make_key(service: Service, request: Request) -> Reply:
         logger.info("access key %s was made for role %s", key.id, key.role)
         return Reply.of(messages.KeyMade(text, key.info), 201)
 
-    return await service.call(call)
+    made = await service.call(call)
+    await service.spread()
+    return made
 
 
 async def revoke_key(service: Service, request: Request) -> Reply:
@@ -319,6 +321,7 @@ async def revoke_key(service: Service, request: Request) -> Reply:
         key = await service.call(lambda: service.keys.revoke(request.parameters["id"]))
     except KeyError as error:
         raise Problem(404, error.args[0], field="id") from None
+    await service.spread()
     logger.info("access key %s was revoked", key.id)
     return Reply.of(key.info)
 

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import re
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol, get_args
@@ -155,18 +156,18 @@ class KeyRing:
         self._by_digest: dict[bytes, Key] = {}
         self.origins: frozenset[str] = frozenset()
         """All origins from which some browser key may be used."""
-        self.looked_at = 0.0
+        self._looking = threading.Lock()
         self.look()
 
     def look(self) -> None:
         """Read the keys from the store."""
-        kept = [msgspec.json.decode(record, type=Key) for record in self._store.keys().values()]
-        valid = [key for key in kept if key.revoked is None]
-        self._by_digest = {key.digest: key for key in valid}
-        if self._fixed is not None:
-            self._by_digest[self._fixed.digest] = self._fixed
-        self.origins = frozenset(origin for key in valid for origin in key.origins)
-        self.looked_at = self._clock()
+        with self._looking:  # else a look that began before a key was revoked could make it valid again
+            valid = [key for key in self.all() if key.revoked is None]
+            by_digest = {key.digest: key for key in valid}
+            if self._fixed is not None:
+                by_digest[self._fixed.digest] = self._fixed
+            self._by_digest = by_digest
+            self.origins = frozenset(origin for key in valid for origin in key.origins)
 
     @property
     def fixed(self) -> bool:

@@ -7,6 +7,7 @@ batches, web pages, errors about keys, requests that wait behind others) goes th
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ LARGEST = 65_536
 LONGEST_LENGTH = 5
 """Digits of the length of such a body."""
 RANK_END = b"/rank"
+LARGEST_HEAD = 65_536
+"""Bytes of a head that are read, after those that came with its beginning: the parser itself would take any number."""
 
 
 class _Nobody:
@@ -61,6 +64,9 @@ class QuickProtocol(HttpToolsProtocol):
         self._large = False
         self._between = True
         """Whether the parser is not in the middle of a request."""
+        self._in_head = False
+        """Whether it is in the middle of a request's head."""
+        self._head_size = 0
         self._data = b""
         """What has come, if it began with a request."""
         self._loop_asked = ""
@@ -81,7 +87,11 @@ class QuickProtocol(HttpToolsProtocol):
             if found is not None and self._is_free and self._answer(*found):
                 return
             self._data = data
+        was_in_head = self._in_head
         super().data_received(data)
+        self._head_size = self._head_size + len(data) if was_in_head and self._in_head else 0
+        if self._head_size > LARGEST_HEAD:
+            self.transport.close() if not self._is_free else self.send_400_response("The head is too large.")
 
     @property
     def _is_free(self) -> bool:
@@ -89,7 +99,9 @@ class QuickProtocol(HttpToolsProtocol):
         return (self.cycle is None or self.cycle.response_complete) and not self.flow.write_paused
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header."""
+        """Take a header, but none that follows the body: it would count as if it had been checked with the others."""
+        if not self._in_head:
+            return
         super().on_header(name, value)
         if len(value) > LONGEST_LENGTH and name.lower() == b"content-length":
             self._large = True
@@ -98,9 +110,11 @@ class QuickProtocol(HttpToolsProtocol):
         """Begin with another request."""
         super().on_message_begin()
         self._large = self._between = False
+        self._in_head = True
 
     def on_headers_complete(self) -> None:
         """Decide which way a request goes."""
+        self._in_head = False
         if self._large:
             super().on_headers_complete()
             return
@@ -144,7 +158,7 @@ class QuickProtocol(HttpToolsProtocol):
         self._id_given = b""
         for name, value in self.headers:
             if name == b"authorization":
-                if value[:7].lower() != b"bearer ":
+                if key or value[:7].lower() != b"bearer ":
                     return None
                 key = value[7:].decode("latin-1").strip()
             elif name in (b"origin", b"content-encoding", b"transfer-encoding"):
@@ -257,7 +271,13 @@ class QuickProtocol(HttpToolsProtocol):
     # -- keeping connections -------------------------------------------------------------------------------------
 
     # uvicorn sets a timer after each answer and cancels it with the next request. Here each connection has one timer,
-    # which looks how long nothing has come.
+    # which looks how long nothing has come; from the beginning, so that nobody holds connections and asks for nothing.
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Somebody has come."""
+        super().connection_made(transport)
+        self._idle_since = self.loop.time()
+        self._set_timer(self.timeout_keep_alive)
 
     def on_response_complete(self) -> None:
         """Go on with the next request, if it is there already."""

@@ -50,7 +50,7 @@ class Route:
     media
         Type of an answer that is not JSON.
     fall_back
-        What answers instead, given the reason, if the worker that should is away.
+        What answers instead, given the reason, if the worker that should is away, or has too much to do.
     """
 
     method: str

@@ -80,7 +80,7 @@ class Workers(Protocol):
         """What a function gives for each partition of the store."""
 
     async def spread(self) -> None:
-        """Return once all workers have heard that a loop has been created or changed."""
+        """Return once all workers that can be reached have heard of a change of loops or access keys."""
 
     async def metrics(self) -> list[tuple[str, list[Any]]]:
         """What each worker counts of itself, by the worker's name."""
@@ -255,7 +255,7 @@ class Service:
         return [await self.call(lambda: GATHERED[name](self.live, *arguments))]
 
     async def spread(self) -> None:
-        """Return once all workers have heard that a loop has been created or changed."""
+        """Return once all workers that can be reached have heard of a change of loops or access keys."""
         if self.workers is not None:
             await self.workers.spread()
 

@@ -256,12 +256,13 @@ class Fleet:
             self._start(self._question(peer, what, [], SECONDS_TO_HEAR))
 
     async def _take_changes(self) -> None:
+        await self._service.run(self.keys.look)
         await self._service.run(self._loops.look)
         await self._service.run(self._warm_up)
         await self._holding.bring_up_to_date()
 
     async def spread(self) -> None:
-        """Let all partitions take over what a loop was told."""
+        """Return once all workers that can be reached know the access keys, and what loops were told."""
         await self._take_changes()
         asked = [self._question(peer, "changed", [], SECONDS_TO_HEAR) for peer in self._peers.values()]
         await asyncio.gather(*asked)

@@ -17,6 +17,8 @@ from rankloop.service.logs import logger
 SECONDS_TO_CONNECT = 1.0
 MOST_WAITING = 10_000
 """Questions to one peer that wait for an answer."""
+SECONDS_FOR_LATE_ANSWERS = 30.0
+"""How long a connection on which nothing came is kept for answers that still come."""
 
 Asked = Forward | Question
 Answered = Answer | Told
@@ -50,12 +52,15 @@ class _Asking(Framed):
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.waiting: dict[int, asyncio.Future[Answered] | Late] = {}
         self.lost = False
+        self.heard = asyncio.get_running_loop().time()
+        """When something last came."""
 
     def begun(self) -> None:
         if not self.ready.done():
             self.ready.set_result(None)
 
     def message(self, message: bytes) -> None:
+        self.heard = asyncio.get_running_loop().time()
         answer = read_answer(message)
         waiter = self.waiting.pop(answer.number, None)
         if isinstance(waiter, asyncio.Future):
@@ -104,7 +109,7 @@ class Peer:
         future: asyncio.Future[Answered] = loop.create_future()
         link.waiting[number] = future
         link.write(encode(make(number)))
-        timer = loop.call_at(until, _end, link, number, future, late)
+        timer = loop.call_at(until, self._end, link, number, future, late, loop.time())
         try:
             return await future
         except asyncio.CancelledError:
@@ -113,6 +118,15 @@ class Peer:
             raise
         finally:
             timer.cancel()
+
+    def _end(self, link: _Asking, number: int, future: asyncio.Future[Answered], late: Late, asked_at: float) -> None:
+        """Wait no longer; and if nothing at all has come meanwhile, ask on another connection from now on."""
+        if not future.done():
+            link.waiting[number] = late
+            future.set_exception(TimeoutError())
+        if link is self._link and link.heard < asked_at:  # what lies between may have forgotten it, and tell nobody
+            self._link = None
+            asyncio.get_running_loop().call_later(SECONDS_FOR_LATE_ANSWERS, link.transport.abort)
 
     async def _connected(self, seconds: float) -> _Asking:
         if self._connecting is None:
@@ -150,12 +164,6 @@ class Peer:
             self._connecting.cancel()
         if self._link is not None:
             self._link.transport.close()
-
-
-def _end(link: _Asking, number: int, future: asyncio.Future[Answered], late: Late) -> None:
-    if not future.done():
-        link.waiting[number] = late
-        future.set_exception(TimeoutError())
 
 
 class _Answering(Framed):
