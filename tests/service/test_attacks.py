@@ -678,10 +678,11 @@ def test_52_half_requests_of_somebody_without_a_key(tmp_path: Path) -> None:
     """They do not count as requests that are being answered, beyond which others would be refused."""
     with served(tmp_path / "shop.db", limits=Limits(requests=2)) as running:
         running.admin.put("/v1/loops/search", json={"kind": "rerank", "holdout": 0})
-        half = b"POST /v1/ubi/events HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n["
+        half = b"POST /v1/ubi/events HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 50\r\n\r\n"
         slow = [Wire(running) for _ in range(10)]
         for connection in slow:
             connection.send(half)
+            assert connection.socket.recv(100).startswith(b"HTTP/1.1 100")  # it waits for the body now
         for _ in range(5):
             assert running.admin.post("/v1/loops/search/rank", json=BODY).json()["arm"] == "policy"
             assert running.admin.get("/v1/loops").status_code == 200
