@@ -8,6 +8,8 @@ import httpx
 import pytest
 from service_client import Running
 
+from rankloop.service.routes import ROUTES, Router
+
 ITEMS = ["sku-9", "sku-2", "sku-7"]
 
 
@@ -260,3 +262,16 @@ def test_what_was_served_can_be_verified(running: Running, search: str) -> None:
     verification = running.service.live.verify()
     assert verification.ok, verification
     assert verification.choices > 0
+
+
+def test_long_paths_are_not_remembered() -> None:
+    """They come before any key is looked at, and would fill the memory."""
+    router = Router(ROUTES)
+    for length, remembered in ((1_000, 1), (10_000, 1), (1_001, 2)):
+        assert router.find(b"/v1/loops/" + b"x" * length)[1] == {"loop": "x" * length}
+        assert len(router._known) == remembered
+
+
+def test_a_key_of_an_object_that_is_wrong_is_named(running: Running, search: str) -> None:
+    answer = running.admin.post(f"/v1/loops/{search}/rank", json={"key": "k", "items": ITEMS, "pinned": {"x": "y"}})
+    assert problem(answer, 422, "pinned") == "pinned: expected `int`, got `str`"

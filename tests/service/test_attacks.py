@@ -1,4 +1,4 @@
-"""Fifty ways to attack the service, a test each: none gets in, none sees what is not its own, none stops it."""
+"""Fifty-two ways to attack the service, a test each: none gets in, none sees what is not its own, none stops it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from service_client import ADMIN, Running, Wire, request, wire
+from service_client import ADMIN, Running, Wire, request, served, wire
 
 from rankloop.service import app
+from rankloop.service.limits import Limits
 from rankloop.service.quick import QuickProtocol
 from rankloop.service.routes import ROUTES
 
@@ -657,3 +658,33 @@ def test_50_names_that_are_paths(shop: Running) -> None:
             assert raw(shop, rank)[2]["loop"] == name
         status, _, body = raw(shop, request(f"/v1/loops/{encoded}/keys/{encoded}", b"", method="GET"))
         assert (status, body["loop"], body["key"]) == (200, name, name)
+
+
+# -- without any key ---------------------------------------------------------------------------------------------
+
+
+def test_51_a_large_body_whose_key_would_be_inside(shop: Running) -> None:
+    """It is read before anybody knows whose it is: so it may only be as large as browsers send them."""
+    with shop.client(None, Origin="https://evil.example") as nobody:
+        for path in ("/v1/events", "/v1/ubi/events", "/v1/ubi/queries"):
+            envelope = {"key": "guessed", "events": ["x" * 65_000]}
+            assert nobody.post(path, json=envelope).status_code == 401
+            assert nobody.post(path, json={**envelope, "more": "x" * 1_000}).status_code == 413
+            assert nobody.post(path, content=iter([b" " * 70_000])).status_code == 413
+    assert shop.admin.post("/v1/events", content=b"[" + b" " * 100_000 + b"]").status_code == 200
+
+
+def test_52_half_requests_of_somebody_without_a_key(tmp_path: Path) -> None:
+    """They do not count as requests that are being answered, beyond which others would be refused."""
+    with served(tmp_path / "shop.db", limits=Limits(requests=2)) as running:
+        running.admin.put("/v1/loops/search", json={"kind": "rerank", "holdout": 0})
+        half = b"POST /v1/ubi/events HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 50\r\n\r\n"
+        slow = [Wire(running) for _ in range(10)]
+        for connection in slow:
+            connection.send(half)
+            assert connection.socket.recv(100).startswith(b"HTTP/1.1 100")  # it waits for the body now
+        for _ in range(5):
+            assert running.admin.post("/v1/loops/search/rank", json=BODY).json()["arm"] == "policy"
+            assert running.admin.get("/v1/loops").status_code == 200
+        for connection in slow:
+            connection.socket.close()

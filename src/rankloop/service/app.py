@@ -42,6 +42,8 @@ PREFLIGHT = [
     (b"access-control-allow-headers", b"authorization, content-type"),
     (b"access-control-max-age", b"600"),
 ]
+LARGEST_ENVELOPE = 65_536
+"""Bytes of a body with its key inside, which is read before anybody knows whose it is: browsers send no larger ones."""
 SECONDS_FOR_A_BODY = 10.0
 TOO_MANY_REQUESTS = "too many requests are being answered"
 
@@ -152,7 +154,6 @@ class App:
         id_ = id_ or self.new_id()
         label = "none"
         cors: list[tuple[bytes, bytes]] = []
-        service.requests += 1
         try:
             methods, parameters = self._router.find(scope["raw_path"])
             route = methods.get(scope["method"])
@@ -174,8 +175,6 @@ class App:
             if isinstance(error, Problem) and error.status == 429:
                 service.metrics.refused["rate"] += 1
             reply = told(error, id_.decode(), label)
-        finally:
-            service.requests -= 1
         body = reply.body
         own = {name for name, _ in reply.headers}
         headers = [
@@ -211,7 +210,7 @@ class App:
         if not service.ready:
             why = "the service is ending: send again" if service.draining else "the service is still loading"
             raise Problem(503, why, retry_after=1)
-        busy = service.requests > service.limits.requests
+        busy = service.requests >= service.limits.requests
         if busy and route.fall_back is None:
             service.metrics.refused["busy"] += 1
             raise Problem(503, f"{TOO_MANY_REQUESTS}: send again in a moment", retry_after=1)
@@ -223,14 +222,19 @@ class App:
             raise self._no_key("send the header `Authorization: Bearer KEY`", address)
         if route.query:
             parameters = {**parameters, **read_query(scope["query_string"], route.query)}
-        body = await self._body(receive, length) if scope["method"] != "GET" else b""
+        most = service.limits.body if key is not None else min(service.limits.body, LARGEST_ENVELOPE)
+        body = await self._body(receive, length, most) if scope["method"] != "GET" else b""
         if key is None:
             key, body = self._open_envelope(body, address)
             self._check(key, route, parameters, origin, address)
         request = Request(parameters, body, key, id_.decode())
         if busy and route.fall_back is not None:
             return route.fall_back(service, request, TOO_MANY_REQUESTS)
-        return await answer(service, route, request)
+        service.requests += 1  # only now: who has no key, or sends slowly, must not make the service busy
+        try:
+            return await answer(service, route, request)
+        finally:
+            service.requests -= 1
 
     def _check(self, key: Key, route: Route, parameters: dict[str, str], origin: bytes | None, address: str) -> None:
         """Refuse what a key may not do."""
@@ -277,10 +281,9 @@ class App:
             raise Problem(403, "only a browser's key may stand in the body: send others as `Authorization: Bearer KEY`")
         return key, bytes(envelope.events)
 
-    async def _body(self, receive: Receive, length: bytes | None) -> bytes:
-        most = self.service.limits.body
+    async def _body(self, receive: Receive, length: bytes | None, most: int) -> bytes:
         if length is not None and len(length) < 20 and length.isdigit() and int(length) > most:
-            raise self._too_large()
+            raise self._too_large(most)
         parts: list[bytes] = []
         size, more = 0, True
         try:
@@ -290,18 +293,15 @@ class App:
                     parts.append(message.get("body", b""))
                     size, more = size + len(parts[-1]), message.get("more_body", False)
                     if size > most:
-                        raise self._too_large()
+                        raise self._too_large(most)
         except TimeoutError:
             close = [(b"connection", b"close")]
             raise Problem(408, "the body did not come in time: send it again", headers=close) from None
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def _too_large(self) -> Problem:
-        return Problem(
-            413,
-            f"a request has at most {self.service.limits.body:,} bytes: send events or items in parts",
-            headers=[(b"connection", b"close")],
-        )
+    def _too_large(self, most: int) -> Problem:
+        told = f"a request has at most {most:,} bytes here: send events or items in parts"
+        return Problem(413, told, headers=[(b"connection", b"close")])
 
     def _no_route(self, scope: Scope, methods: dict[str, Route], origin: bytes | None) -> Reply:
         if not methods:

@@ -24,7 +24,7 @@ TITLES = {
 }
 MEDIA_TYPE = b"application/problem+json"
 
-_PLACE = re.compile(r" - at (`.*`|key in `.*`)$", re.DOTALL)
+_PLACE = re.compile(r" - at (?:`?key`? in )?`(.*)`$", re.DOTALL)
 _UNKNOWN = re.compile(r"unknown field `(.*?)`")
 _NO_SUCH = re.compile(r"there is no ([\w ]+) '(.*?)':")
 _MISSING = re.compile(r"missing required field `(.*?)`")
@@ -93,7 +93,7 @@ def unreadable(error: Exception) -> Problem:
     if not isinstance(error, msgspec.ValidationError):
         return Problem(400, f"the body is not JSON ({text}): send a JSON document in UTF-8")
     place = _PLACE.search(text)
-    field = "" if place is None else place[1].removeprefix("key in ").strip("`").removeprefix("$").removeprefix(".")
+    field = "" if place is None else place[1].removeprefix("$").removeprefix(".")
     told = text if place is None else text[: place.start()]
     for pattern in (_UNKNOWN, _MISSING):
         named = pattern.search(told)

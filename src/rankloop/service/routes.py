@@ -159,8 +159,8 @@ class Router:
     ({}, {})
     """
 
-    REMEMBERED = 1_000
-    """Paths that need not be taken apart again."""
+    REMEMBERED, LONGEST_REMEMBERED = 1_000, 2_048
+    """Paths that need not be taken apart again, and the bytes of the longest: anybody can send them."""
 
     def __init__(self, routes: Sequence[Route]) -> None:
         self._by_shape: dict[int, list[tuple[tuple[str, ...], dict[str, Route]]]] = {}
@@ -179,7 +179,7 @@ class Router:
         known = self._known.get(path)
         if known is None:
             known = self._find(path)
-            if known[0]:
+            if known[0] and len(path) <= self.LONGEST_REMEMBERED:
                 if len(self._known) >= self.REMEMBERED:
                     self._known.clear()
                 self._known[path] = known
