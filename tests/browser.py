@@ -21,9 +21,15 @@ def program() -> str | None:
     return shutil.which("chromium") or shutil.which("chromium-browser")
 
 
+_open: list[Browser] = []
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """A browser that all tests of a process share."""
+    """A browser that all tests of a process share, whichever `conftest.py` they have this from."""
+    if _open:  # Playwright runs once in a process
+        yield _open[0]
+        return
     found = program()
     if found is None:
         told = "there is no Chromium here: apt-get install chromium"
@@ -33,9 +39,11 @@ def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         # Its own sandbox needs rights that root in a container does not have; it sees pages of the tests alone.
         launched = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        _open.append(launched)
         try:
             yield launched
         finally:
+            _open.clear()
             launched.close()
 
 
