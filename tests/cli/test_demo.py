@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import re
+import signal
+import sys
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import processes
 import pytest
 from command_line import rankloop, refused
 
@@ -16,6 +20,7 @@ import rankloop as rl
 from rankloop.cli import demo as demo_module
 from rankloop.cli import simulated
 from rankloop.demo import running
+from rankloop.examples.docs_search.rankers import RANKERS
 from rankloop.experiments.catalogue import EXPERIMENTS
 from rankloop.simulation.result import Run
 
@@ -39,9 +44,19 @@ def test_it_ends_in_a_page_and_data(played: tuple[Path, str]) -> None:
     for answer in answers:
         assert answer["title"] in page
         assert answer["title"] in printed
-        assert "What this can show:" in answer["text"]
+        assert f"What this can show: {' '.join(answer['able'].split())}" in printed
         assert answer["found"] in printed
     assert page.count("<svg") == 4
+    evaluate, rerank, *others = answers
+    assert (
+        "40 searches tell little: to choose a ranker that is better than the default one needs about 8,000" in printed
+    )
+    assert "to see lists improve needs 9,600 in all" in rerank["able"]
+    assert all("is seen 9 times in 10" in answer["able"] for answer in others)
+    assert len(evaluate["rows"]) <= 5
+    assert len(evaluate["all_rows"]) == len(evaluate["data"]["rankers"]) == 64
+    assert "All 64 rankers" in page
+    assert all(re.search(rf">{name}( [(]|<)", page) for name in RANKERS)  # two are marked
     assert (out / "index.html").as_uri() in printed
     assert {"visits.csv", "simulated.html"} <= set(re.findall(r'href="([^"]+)"', page))
 
@@ -121,3 +136,24 @@ def test_a_difference_in_the_journal_is_said_and_fails(tmp_path: Path, monkeypat
     result = rankloop("demo", "--out", tmp_path)
     assert result.exit_code == 1
     assert "7 lists re-derived from the journal, 1 difference: list 3 was another" in result.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes as Linux has them")
+def test_it_can_be_ended_and_leaves_nothing_running(tmp_path: Path) -> None:
+    """SIGTERM, as `timeout` and others send it, while visitors come."""
+    command = [sys.executable, "-m", "rankloop", "demo", "--out", "out"]
+    mark = f"RANKLOOP_TEST={tmp_path}"
+    with processes.started(command, cwd=tmp_path, env=processes.environment(RANKLOOP_TEST=str(tmp_path))) as process:
+        assert process.stderr is not None
+        while "Which of 64 rankers" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=processes.LIMIT)
+        assert process.returncode == 130, errors
+    left = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):  # it has ended, or is not ours
+            left += [path] if mark.encode() in path.read_bytes().split(b"\0") else []
+    assert left == []
+    with rl.Live(tmp_path / "out" / "live.db", read_only=True) as live:
+        assert live.verify().ok

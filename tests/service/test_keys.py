@@ -165,9 +165,11 @@ def test_all_workers_have_heard_of_a_key_before_it_is_answered(
     directory.close()
 
     def worker(name: str) -> Any:
-        return served(url, limits=Limits(guesses=0.0), workers=Fleet(url, admin=ADMIN, name=name, workers=2))
+        return served(
+            url, limits=Limits(guesses=0.0), workers=Fleet(url, admin=ADMIN, name=f"host:80/{name}", workers=2)
+        )
 
-    with worker("one") as one, worker("two") as two:
+    with worker("0") as one, worker("1") as two:
         while not one.service.workers._peers:  # type: ignore[union-attr]
             time.sleep(0.02)
         made = one.admin.post("/v1/keys", json={"role": "read"}).json()

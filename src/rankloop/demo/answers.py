@@ -274,8 +274,9 @@ def following(world: trending.Trending, visits: Sequence[Visit]) -> Answer:
         world.title,
         f"""Readers of two sections click the first of {trending.POSITIONS} stories that attracts them. Three of twelve
         stories are what everybody wants, until tastes change and it is three others, and then change again.
-        CascadeSWUCB looks at the last lists only; CascadeKLUCB remembers everything. Both get the same readers. Before
-        the first change nothing has to be unlearned, so what counts is the share of lists with a click after it.""",
+        CascadeSWUCB looks at the last lists only, so that now and then it has to try stories again; CascadeKLUCB
+        remembers everything. Both get the same readers. Before the first change nothing has to be unlearned, so what
+        counts is the share of lists with a click after it.""",
         visible(room, "clicks per list", f"{count(int(after.sum()), 'reader')} after the first change"),
         ("policy", "clicks per list before the first change", "after it"),
         rows,

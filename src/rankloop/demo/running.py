@@ -119,7 +119,7 @@ class _Steps:
         self._watcher, self._number = watcher, 0
 
     def begin(self, title: str, total: int = 1, doing: str = "running", units: str = "steps") -> Callable[[int], None]:
-        """The next step; the function that is then told what is done of it."""
+        """Begin the next step; the function that is given is called with how much of it is done."""
         self._number += 1
         number = self._number
 

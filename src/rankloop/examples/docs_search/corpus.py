@@ -178,8 +178,8 @@ def _write(path: Path, documents: Iterable[Document]) -> None:
     columns = "id, in_module, own_name, text, held, name, module, signature, summary, body"
     database.executemany(f"INSERT INTO documents ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
     for index, tokenizer in TOKENIZERS.items():
-        told = f"{', '.join(FIELDS)}, content='documents', content_rowid='number', tokenize='{tokenizer}'"
-        database.execute(f"CREATE VIRTUAL TABLE {index} USING fts5({told})")
+        definition = f"{', '.join(FIELDS)}, content='documents', content_rowid='number', tokenize='{tokenizer}'"
+        database.execute(f"CREATE VIRTUAL TABLE {index} USING fts5({definition})")
         database.execute(f"INSERT INTO {index} ({index}) VALUES ('rebuild')")
     database.commit()
     database.close()
