@@ -22,8 +22,8 @@ __all__ = ["browser", "page"]
 
 expect.set_options(timeout=1000 * SECONDS)
 
-STEPS = 3_000
-"""Users of each loop: about the fewest after which BubbleRank has exchanged two items and rankers have lost."""
+STEPS = 2_000
+"""Users of each loop: enough for BubbleRank to exchange two items and for rankers to lose."""
 
 
 @pytest.fixture(scope="session")
