@@ -103,7 +103,7 @@ class Users:
 
 
 def fill(path: Path, *, steps: int, queries: Sequence[str] = QUERIES) -> Clock:
-    """Make the store with so many users of most loops, twice as many of `search`; the clock shows the end of its last day."""
+    """Make the store with so many users of most loops, and twice as many of `search`; the clock shows its end."""
     clock = Clock(NOW - BETWEEN * steps)
     with rl.Live(path, clock=clock, background=False) as live:
         live.create("search", kind="rerank", holdout=0.3, window="10 min", seed=1, horizon=10_000)

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import dashboard_world
 from browser import program
 from dashboard_pages import address
+from dashboard_world import EMOJI, REVERTED
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 from service_client import ADMIN, Running, served
@@ -22,7 +23,14 @@ COLOURS = 160
 """Colours of a photograph, which is enough for text and charts."""
 LARGEST = 400_000
 """Bytes that a photograph may have."""
-QUERIES = ("running shoes", dashboard_world.REVERTED, "desk lamp", dashboard_world.EMOJI, "water bottle", "wireless mouse")
+QUERIES = (
+    "running shoes",
+    dashboard_world.REVERTED,
+    "desk lamp",
+    dashboard_world.EMOJI,
+    "water bottle",
+    "wireless mouse",
+)
 """What people search besides laptops."""
 SCREEN = 760
 """Height of a window before the page's own is known."""

@@ -196,7 +196,7 @@ class KeyHistory:
         news = learner.news()
         if news is not None:
             for better, worse in news.pairs:
-                names = {"raised": learner.names[better], "lowered": learner.names[worse]}
+                names: dict[str, Any] = {"raised": learner.names[better], "lowered": learner.names[worse]}
                 if isinstance(learner, DuelLearner):
                     kind = "eliminated" if better != worse else "winner"
                     self._change(entry, learner, kind, **names)
@@ -218,7 +218,7 @@ class KeyHistory:
             return
         known = {name: each["attraction"] for name, each in zip(learner.names, attractions(learner), strict=False)}
         compared = [known.get(item), known.get(self._first or "")]
-        names = {"raised": item, "lowered": self._first}
+        names: dict[str, Any] = {"raised": item, "lowered": self._first}
         self._change(self._rival.since, learner, "first", self._rival.upto, **names, attractions=compared)
         self._first, self._rival = item, None
 
@@ -305,5 +305,3 @@ def _evidence(learner: Learner, better: int, worse: int) -> dict[str, Any]:
     n = int(state.duels[better, worse])
     needs = 2 * math.sqrt(n * float(state.log_inverse_delta[0]))
     return {"lead": int(state.lead[better, worse]), "of": n, "needs": needs}
-
-

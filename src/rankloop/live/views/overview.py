@@ -66,10 +66,11 @@ def _store(live: Live) -> dict[str, Any]:
 def _loop(looking: Looking, loop: Loop, now: int) -> dict[str, Any]:
     live, settings = looking.live, loop.settings
     minute = now // 60_000
+    counted = tally(live, loop.name)  # it closes windows that have passed, so what still waits is asked after it
     minutes = looking.following.minutes(loop.number, range(minute - MINUTES + 1, minute + 1))
     waiting = min(loop.queue.first, loop.returned.first)
     return {
-        "tally": tally(live, loop.name),
+        "tally": counted,
         "holdout_share": settings.holdout,
         "rankers": len(settings.rankers),
         "lag": 0.0 if live._read_only else max(0.0, now - waiting) / 1000,

@@ -3,7 +3,7 @@
 import { s } from "./dom.js";
 import { count, decimal, onDay, percent, points, time, when } from "./format.js";
 
-export const COLOURS = ["blue", "vermilion", "green", "purple", "gold", "sky"];
+export const COLOURS = ["blue", "vermilion", "green", "purple", "gold", "slate"];
 
 const svg = (width, height, label, ...content) =>
   s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, ...(label ? { role: "img", "aria-label": label } : { "aria-hidden": "true" }) }, content);

@@ -39,7 +39,7 @@ function clicks({ series, changes }) {
   const total = (values, i) => values.slice(Math.max(0, i - around), i + around + 1).reduce((a, b) => a + b, 0);
   const smooth = at.map((_, i) => (total(impressions, i) ? total(clicked, i) / total(impressions, i) : null));
   const about = (impressions.reduce((a, b) => a + b, 0) / at.length) * (2 * around + 1);
-  return panel("Impressions with a click", `The share of impressions that were clicked, each time among about ${count(about)}. It falls when tastes change, and rises again after the policy has followed.`,
+  return panel("Impressions with a click", `The share of impressions that were clicked, among about ${count(about)} around each point. It falls when tastes change, until the policy has followed.`,
     figure(chart(lines, { at, series: [{ name: "share with a click", colour: "blue", values: smooth }], marks: marksOf(changes), label: "Share of impressions with a click over time", format: "percent", height: 280 }), {
       numbers: () => table("Impressions with a click", [["Up to"], ["Impressions", "n"], ["With a click", "n"]],
         at.map((moment, i) => ({ cells: [when(moment), count(impressions[i]), count(clicked[i])] })), { hide: true }),

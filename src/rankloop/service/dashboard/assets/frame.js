@@ -6,7 +6,7 @@ import { moment } from "./format.js";
 const THEMES = [["", "System"], ["light", "Light"], ["dark", "Dark"]];
 
 let loopsKnown = [];
-let framed = null; // the address that the frame was last drawn for
+let framed = null; // the address and the number of loops that the frame was last drawn for
 let answeredAt = 0;
 
 /** Tell people who listen to the page. */
@@ -54,8 +54,9 @@ export function frame({ access, address, loops, forget }) {
       h("li", {}, link("#/", "Overview")),
       loopsKnown.map((loop) =>
         h("li", { "data-key": loop.loop }, link(loopAddress(loop.loop), name(loop.loop), h("span", { class: "kind" }, loop.kind))))));
-  if (address !== framed) bringIntoView(side);
-  framed = address;
+  const now = `${address} ${loopsKnown.length}`;
+  if (now !== framed) bringIntoView(side);
+  framed = now;
   show(document.getElementById("tools"), themeSwitch(), access === null ? null : keyMenu(access, forget));
 }
 
