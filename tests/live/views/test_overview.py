@@ -198,7 +198,8 @@ def test_lists_that_fell_back_before_anybody_looked(
                 live.rank("search", "laptop", LIST, user="u1")
         clock.now += 600.0
         found = overview(live)
-        assert [(each["kind"], each["at"]) for each in found["happenings"]][0] == ("fallbacks", clock.now - 600)
+        newest = found["happenings"][0]
+        assert (newest["kind"], newest["at"]) == ("fallbacks", clock.now - 600)
         assert found["loops"][0]["fell_back"] == clock.now - 600
         live.commit(live.last)
         with rl.Live(path, clock=clock, read_only=True) as first:

@@ -25,9 +25,9 @@ LARGEST = 400_000
 """Bytes that a photograph may have."""
 QUERIES = (
     "running shoes",
-    dashboard_world.REVERTED,
+    REVERTED,
     "desk lamp",
-    dashboard_world.EMOJI,
+    EMOJI,
     "water bottle",
     "wireless mouse",
 )

@@ -113,13 +113,20 @@ export function lines({ at, series, marks = [], label, height = 240, format = "c
           : s("path", { class: "line stroke", d: path(run) }))))));
 }
 
+const letters = new Intl.Segmenter();
+
+/** A name with few letters; those of several parts, such as flags, stay whole. */
+function shorten(text, room) {
+  const parts = [...letters.segment(text)].map((each) => each.segment);
+  return parts.length > room ? `${parts.slice(0, room - 1).join("")}…` : text;
+}
+
 /** Who beat whom: a square of shares, blue where the row wins and vermilion where it loses. */
 export function heatmap({ rankers, duels, wins, label }, width) {
   const n = rankers.length;
   const side = (width - 84) / n < 10 ? 0 : Math.min(190, Math.max(84, width * 0.34)); // narrow: squares alone
   const size = Math.max(4, Math.min(26, (width - side - 4) / n));
   const top = side && size >= 12 ? 20 : 0;
-  const shorten = (text, room) => (text.length > room ? `${[...text].slice(0, room - 1).join("")}…` : text);
   const cells = [];
   for (let i = 0; i < n; i += 1) {
     for (let j = 0; j < n; j += 1) {
@@ -137,7 +144,8 @@ export function heatmap({ rankers, duels, wins, label }, width) {
   return svg(width, top + n * size, label,
     top > 0 && rankers.map((_, j) => s("text", { x: side + (j + 0.5) * size, y: 13, "text-anchor": "middle" }, j + 1)),
     side > 0 && rankers.map((name, i) =>
-      s("text", { x: side - 8, y: top + (i + 0.5) * size + 4, "text-anchor": "end" }, `${shorten(name, Math.floor((side - 30) / 6.7))} ${i + 1}`)),
+      [s("text", { class: "name", x: side - 28, y: top + (i + 0.5) * size + 4, "text-anchor": "end" }, s("title", {}, name), shorten(name, Math.floor((side - 30) / 6.7))),
+        s("text", { x: side - 8, y: top + (i + 0.5) * size + 4, "text-anchor": "end" }, i + 1)]),
     cells);
 }
 
