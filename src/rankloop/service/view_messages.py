@@ -159,7 +159,6 @@ class ItemExplained(Struct):
 class Explained(Struct, rename={"shown": "list"}):
     """What was learned of topics and features, the best list item by item, and the topics covered down it."""
 
-    topic_names: list[str]
     topics: list[Weight]
     relevance: list[Weight]
     shown: list[ItemExplained]
