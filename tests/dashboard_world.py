@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import secrets
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from unittest import mock
 
 from live_world import Clock
 
@@ -103,7 +105,19 @@ class Users:
 
 
 def fill(path: Path, *, steps: int, queries: Sequence[str] = QUERIES) -> Clock:
-    """Make the store with so many users of most loops, and twice as many of `search`; the clock shows its end."""
+    """Make the store with so many users of most loops, and twice as many of `search`; the clock shows its end.
+
+    What a store draws at random, such as who is in the holdout, is the same each time.
+    """
+    drawn = random.Random(16)
+    with (
+        mock.patch.object(secrets, "token_bytes", drawn.randbytes),
+        mock.patch.object(secrets, "randbits", drawn.getrandbits),
+    ):
+        return _fill(path, steps, queries)
+
+
+def _fill(path: Path, steps: int, queries: Sequence[str]) -> Clock:
     clock = Clock(NOW - BETWEEN * steps)
     with rl.Live(path, clock=clock, background=False) as live:
         live.create("search", kind="rerank", holdout=0.3, window="10 min", seed=1, horizon=10_000)

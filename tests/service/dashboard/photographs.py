@@ -6,6 +6,7 @@ import argparse
 import sys
 import tempfile
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
 
@@ -80,8 +81,13 @@ def wait_until_counted(running: Running) -> None:
 
 
 def keep(image: Image.Image, path: Path) -> None:
-    """Keep a picture with 256 colours, chosen so that none is far from what it was: lines of charts keep theirs."""
-    image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
+    """Keep a picture with 256 colours: half of them are its most frequent ones, the others are far from each other."""
+    full = image.convert("RGB")
+    most = sorted(full.getcolors(full.width * full.height) or [], reverse=True)[:128]
+    others = full.quantize(128, Image.Quantize.MAXCOVERAGE).getpalette() or []
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([*chain.from_iterable(colour for _, colour in most), *others])  # type: ignore[arg-type]
+    full.quantize(palette=palette, dither=Image.Dither.NONE).save(path, optimize=True)
     size = path.stat().st_size
     print(f"{path} {image.width} x {image.height}, {size / 1000:.0f} kB", flush=True)
     if size > LARGEST:
