@@ -24,3 +24,27 @@ def fact(page: Page, label: str) -> str:
 def section(page: Page, title: str) -> Locator:
     """A part of a page by its heading."""
     return page.locator("section", has=page.get_by_role("heading", name=title, exact=True))
+
+
+def facts(page: Page) -> dict[str, tuple[str, str]]:
+    """All numbers at the top of a page, each with what stands below it."""
+    found = {}
+    for each in page.locator(".facts > div").all():
+        value, *note = [part.inner_text() for part in each.locator("dd").all()]
+        found[each.locator("dt").inner_text()] = (value, " ".join(note))
+    return found
+
+
+def tables(page: Page) -> dict[str, list[list[str]]]:
+    """The cells of all tables of a page by their captions, also of those that are folded away; charts have no text."""
+    read: dict[str, list[list[str]]] = page.evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll("main table")].map((table) => [
+          table.caption.textContent,
+          [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => {
+            const copy = cell.cloneNode(true);
+            copy.querySelectorAll("svg").forEach((chart) => chart.remove());
+            return copy.textContent.trim();
+          })),
+        ]))"""
+    )
+    return read

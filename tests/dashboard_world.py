@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from unittest import mock
 
 from live_world import Clock
 
@@ -13,6 +15,8 @@ import rankloop as rl
 
 NOW = 1_794_988_800.0
 """When its last day ends: 18 November 2026, at 8 in the morning (UTC)."""
+PATIENCE = 0.8
+"""Chance that a user who has not clicked goes on to the next item."""
 BETWEEN = 28.8
 """Seconds from one user to the next."""
 HTML = '<img src=x onerror="document.title=1">'
@@ -29,7 +33,7 @@ LISTS = {
     ARABIC: ["شاشة 27 بوصة", "شاشة 24 بوصة", "ذراع شاشة", "كابل"],
     HTML: ["<b>bold</b>", "a & b", '"quoted"', "</script>"],
 }  # fmt: skip
-LAPTOPS = (0.03, 0.33, 0.04, 0.09, 0.02, 0.28, 0.03, 0.25)
+LAPTOPS = (0.03, 0.40, 0.04, 0.09, 0.02, 0.36, 0.03, 0.32)
 """How attractive the laptops are: the second, the sixth and the last stand too low in production's list."""
 RANKERS = {
     "bm25": 0.50, "bm25+title": 0.58, "bm25+stems": 0.55, "bm25+titles+stems": 0.62, "dense-small": 0.52,
@@ -44,15 +48,18 @@ TOPICS = ("news", "sport", "culture", "science")
 class Users:
     """Users of all loops; what they click is told in batches, as a program would that is in a hurry."""
 
-    def __init__(self, live: rl.Live) -> None:
-        self.live, self.rng = live, random.Random(15)
+    def __init__(self, live: rl.Live, queries: Sequence[str]) -> None:
+        self.live, self.queries, self.rng = live, queries, random.Random(15)
         self.clicks: list[dict[str, str]] = []
 
     def look(self, shown: rl.Shown, attraction: Callable[[str], float]) -> None:
-        """Look down a list, and click what attracts first."""
-        clicked = next((item for item in shown.items if self.rng.random() < attraction(item)), None)
-        if clicked is not None:
-            self.clicks += [{"impression": shown.id, "item": clicked}] * (2 if self.rng.random() < 0.02 else 1)
+        """Look down a list, click what attracts first, and give up at times: so the order matters."""
+        for item in shown.items:
+            if self.rng.random() < attraction(item):
+                self.clicks += [{"impression": shown.id, "item": item}] * (2 if self.rng.random() < 0.02 else 1)
+                return
+            if self.rng.random() > PATIENCE:
+                return
 
     def tell(self) -> None:
         """Deliver all clicks; a few come twice."""
@@ -62,7 +69,7 @@ class Users:
     def search(self) -> None:
         """Somebody searches a shop."""
         rng = self.rng
-        query = "laptop" if rng.random() < 0.6 else rng.choice(QUERIES)
+        query = "laptop" if rng.random() < 0.7 else rng.choice(self.queries)
         items = LISTS.get(query) or [f"{query} {number}" for number in range(1, 7)]
         strength = dict(zip(LISTS["laptop"], LAPTOPS, strict=True))
         shown = self.live.rank("search", query, items, user=f"user {rng.randrange(20_000)}")
@@ -80,7 +87,7 @@ class Users:
         page, reader = self.rng.choices(("morning", "evening"), (3, 1))[0], f"user {self.rng.randrange(20_000)}"
         hot = STORIES[0] if when < 0.35 else STORIES[2] if when < 0.7 else STORIES[4]
         shown = self.live.rank("front page", page, list(STORIES), user=reader)
-        self.look(shown, lambda item: 0.35 if item == hot else 0.10)
+        self.look(shown, lambda item: 0.45 if item == hot else 0.08)
 
     def home(self) -> None:
         """Somebody looks for something relevant that is not the same again."""
@@ -97,8 +104,20 @@ class Users:
         self.look(shown, attraction)
 
 
-def fill(path: Path, *, steps: int) -> Clock:
-    """Make the store with so many users of each loop; the clock shows the end of its last day."""
+def fill(path: Path, *, steps: int, queries: Sequence[str] = QUERIES) -> Clock:
+    """Make the store with so many users of most loops, and twice as many of `search`; the clock shows its end.
+
+    What a store draws at random, such as who is in the holdout, is the same each time.
+    """
+    drawn = random.Random(16)
+    with (
+        mock.patch.object(secrets, "token_bytes", drawn.randbytes),
+        mock.patch.object(secrets, "randbits", drawn.getrandbits),
+    ):
+        return _fill(path, steps, queries)
+
+
+def _fill(path: Path, steps: int, queries: Sequence[str]) -> Clock:
     clock = Clock(NOW - BETWEEN * steps)
     with rl.Live(path, clock=clock, background=False) as live:
         live.create("search", kind="rerank", holdout=0.3, window="10 min", seed=1, horizon=10_000)
@@ -109,9 +128,10 @@ def fill(path: Path, *, steps: int) -> Clock:
         )
         live.create("new loop", kind="rerank", seed=5)
         live.put_items("home", _articles())
-        users = Users(live)
+        users = Users(live, queries)
         for step in range(steps):
             clock.now = NOW - BETWEEN * (steps - step)
+            users.search()
             users.search()
             users.duel()
             users.front_page(step / steps)

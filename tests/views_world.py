@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import struct
 from collections import Counter
@@ -51,10 +52,10 @@ def wanted(live: rl.Live, loop: str, key: str, item: str, n: int, items: list[st
     return id_
 
 
-def raced(live: rl.Live, loop: str, n: int, order: list[str]) -> None:
+def raced(live: rl.Live, loop: str, n: int, order: list[str], key: str = "") -> None:
     """So many duels, each of which the ranker wins that stands first in an order."""
     for _ in range(n):
-        duel = live.duel(loop)
+        duel = live.duel(loop, key)
         better = min(duel.rankers, key=order.index)
         lists = {ranker: [f"{ranker} {i}" for i in range(4)] for ranker in duel.rankers}
         shown = live.interleave(duel.id, lists, positions=4)
@@ -71,14 +72,84 @@ class InSQL:
             "SELECT seq, at, kind, learner, impression, body, loop, key FROM journal LEFT JOIN learners "
             "ON number = learner ORDER BY seq"
         ).fetchall()
+        self.totals = dict(connection.execute("SELECT loop, json(CAST(counts AS TEXT)) FROM totals"))
         connection.close()
 
+    def of_loop(self, loop: int, *, window: float = 0.0, now: float = 0.0) -> dict[str, float]:
+        """Open and closed impressions of a loop, those in the holdout, and for how long windows have been over."""
+        begun = {
+            (seq if kind == 5 else impression): (at, body)
+            for seq, at, kind, _, impression, body, number, _ in self.rows
+            if number == loop and kind in (5, 6)
+        }
+        closed = {impression for _, _, kind, _, impression, _, number, _ in self.rows if number == loop and kind == 9}
+        waiting = [now - at / 1000 - window for seq, (at, _) in begun.items() if seq not in closed]
+        return {
+            "impressions": len(begun),
+            "closed": len(closed),
+            "open": len(begun) - len(closed),
+            "holdout": sum(body[0] & 7 == 1 for _, body in begun.values()),
+            "lag": max(0.0, *waiting, 0.0),
+        }
+
+    def uplift(self, loop: int, alpha: float = 0.05) -> dict[str, Any]:
+        """The comparison with the holdout by its formula, from the closings of a loop."""
+        seen: dict[bool, dict[int, list[int]]] = {False: {}, True: {}}
+        for _, _, kind, _, _, body, number, _ in self.rows:
+            if number == loop and kind == 9:
+                fate, arm, bucket, _, _, n = struct.unpack_from("<BBHhhH", body)
+                if arm & 7 in (0, 1) and fate != 2:  # the policy's or the holdout's, and shown
+                    counts = seen[arm & 7 == 1].setdefault(bucket, [0, 0])
+                    counts[0] += 1
+                    counts[1] += n > 0
+        rates, errors = [], []
+        for of_arm in (seen[False], seen[True]):
+            shown, clicked = (sum(counts[i] for counts in of_arm.values()) for i in (0, 1))
+            rates.append(clicked / shown)
+            spread = sum((c - rates[-1] * s) ** 2 for s, c in of_arm.values()) / shown**2
+            errors.append(spread * len(of_arm) / (len(of_arm) - 1))
+        t = sum(counts[0] for of_arm in seen.values() for counts in of_arm.values())
+        r2 = (-2 * math.log(alpha) + math.log(1 - 2 * math.log(alpha))) / 20_000
+        sd = math.sqrt(t * sum(errors))
+        half = sd * math.sqrt(2 * (t * r2 + 1) / (t**2 * r2) * math.log(math.sqrt(t * r2 + 1) / alpha))
+        difference = rates[0] - rates[1]
+        return {
+            "loop": rates[0],
+            "holdout": rates[1],
+            "difference": difference,
+            "low": difference - half,
+            "high": difference + half,
+        }
+
+    def looks(self, key: str, names: list[str], gamma: float) -> dict[str, tuple[float, float]]:
+        """Clicks on each item and looks at it, of which each list that was learned from makes the older ones fade."""
+        known = dict.fromkeys(names, (0.0, 0.0))
+        shown = {}
+        for seq, _, kind, _, impression, body, _, of in self.rows:
+            if of == key and kind == 5:
+                n = struct.unpack_from("<BHqH", body)[3]
+                shown[seq] = struct.unpack_from(f"<{n}H", body, struct.calcsize("<BHqH"))
+            elif of == key and kind == 9 and body[0] == 0:
+                n = struct.unpack_from("<BBHhhH", body)[5]
+                clicks = struct.unpack_from(f"<{n}H", body, struct.calcsize("<BBHhhH"))
+                known = {item: (gamma * clicked, gamma * looks) for item, (clicked, looks) in known.items()}
+                last = min(clicks, default=len(shown[impression]) - 1)
+                for place in range(last + 1):
+                    item = names[shown[impression][place]]
+                    known[item] = (known[item][0] + (place in clicks), known[item][1] + 1)
+        return known
+
     def of_keys(self, loop: int) -> dict[str, Counter[str]]:
-        """Impressions, clicks and impressions learned from of each key of a loop."""
+        """Impressions, clicks, impressions learned from and impressions that were clicked, of each key of a loop."""
         counts: dict[str, Counter[str]] = {}
-        for _, _, kind, _, _, body, number, key in self.rows:
+        clicked: dict[str, set[int]] = {}
+        for _, _, kind, _, impression, body, number, key in self.rows:
             if number == loop:
                 counts.setdefault(key, Counter()).update(self._counts(kind, body))
+                if kind == 8 and not body[0]:
+                    clicked.setdefault(key, set()).add(impression)
+        for key, impressions in clicked.items():
+            counts[key]["clicked"] = len(impressions)
         return counts
 
     def of_minutes(self, loop: int) -> dict[int, Counter[str]]:

@@ -42,6 +42,9 @@ class LiveExplanation:
         When it was handed out.
     arm
         Who decided: the policy, or production for the holdout, outside of the loop's traffic, or while it is off.
+    bucket
+        The user's bucket, from 0 to 65,535, which is all that is kept of the user: a keyed hash of the name, or a
+        random number where no user was named. It decides who is in the holdout.
     items
         What was shown; in a duel, the two rankers.
     production
@@ -81,6 +84,7 @@ class LiveExplanation:
     closed_at: float | None = None
     learned: bool | None = None
     heard: list[dict[str, Any]] = field(default_factory=list)
+    bucket: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """The explanation as JSON can hold it."""
@@ -92,6 +96,7 @@ class LiveExplanation:
             f"shown       {', '.join(self.items)}",
             f"production  {', '.join(self.production)}",
             f"decided by  {self.arm}",
+            f"shown to    a user of bucket {self.bucket:,} (names of users are not kept)",
         ]
         lines += [f"            {reason}" for reason in self.reasons]
         if self.propensity is not None:
@@ -143,6 +148,7 @@ def explain(store: Store, trimmed: int, upto: int, ticket: Ticket) -> LiveExplan
         closed_at=None if closed is None else closed.at / 1000,
         learned=None if closed is None else unpack_closing(closed.body).fate == Fate.LEARNED,
         heard=[_heard(entry, items) for entry in later if entry.kind == Kind.EVENT],
+        bucket=choice.bucket,
     )
 
 

@@ -41,6 +41,8 @@ class Loop:
         self.number, self.name = number, name
         self.catalogue = Catalogue(settings) if settings.kind == "diversify" else None
         self.counts = dict.fromkeys(COUNTS, 0)
+        self.counted_at: dict[str, int] = {}
+        """When something that is counted one by one last happened, in milliseconds, since this program began."""
         self.queue = Deadlines()
         """When the windows of open impressions end."""
         self.returned = Deadlines()
@@ -175,4 +177,5 @@ def count(journal: Journal, loop: Loop, name: str) -> None:
     """Count something that happened to a loop."""
     with journal.lock:
         loop.counts[name] += 1
+        loop.counted_at[name] = journal.now()
         journal.changed.add(loop.number)

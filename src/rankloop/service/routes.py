@@ -111,7 +111,7 @@ ROUTES: list[Route] = [
     Route("GET", "/v1/overview", views.get_overview, "read", "All loops at a glance, and what happened lately.",
           gives={200: view_messages.OverviewAnswer}),
     _loop("GET", "/race", views.get_race, "read", "The race of rankers.",
-          gives={200: view_messages.RaceAnswer}, problems=(404,)),
+          gives={200: view_messages.RaceAnswer}, problems=(404,), query=views.RACE_QUERY),
     _loop("GET", "/keys", views.get_keys, "read", "The keys of a loop, those with the most traffic first.",
           gives={200: view_messages.KeysPage}, problems=(404,), query=views.KEYS_QUERY),
     _loop("GET", "/keys/{key}", views.get_key, "read", "What a loop knows for a key, and its receipt.",

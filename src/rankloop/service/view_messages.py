@@ -15,18 +15,13 @@ class Counted(Struct):
     entries: int
 
 
-class StoreHealth(Struct):
-    """How the store is."""
+class StoreSize(Struct):
+    """How large the store is."""
 
     name: str
-    read_only: bool
+    """Name of the file, without its folder, or address of the database."""
     bytes: int
     entries: int
-    unwritten: int
-    lag: float
-    """Seconds for which windows that have passed wait to be closed."""
-    snapshot_age: float
-    since_snapshot: int
 
 
 class UpliftAnswer(Struct):
@@ -48,13 +43,6 @@ class RaceSummary(Struct):
     survivors: int
     best: str | None
     winner: str | None
-
-
-class Rate(Struct):
-    """Impressions per minute in the last five, and in the last hour."""
-
-    per_minute: float
-    per_hour: float
 
 
 class Series(Struct, rename={"from_": "from"}):
@@ -87,9 +75,13 @@ class LoopSeen(Struct):
     fallbacks: int
     recovered: int
     lag: float
+    """Seconds for which windows that have passed wait to be closed."""
+    fell_back: float | None
+    """When a list last fell back to production's, as far as is known."""
     uplift: UpliftAnswer | None
     race: RaceSummary | None
-    rate: Rate
+    per_hour: int
+    """Impressions in the last hour."""
     series: Series
 
 
@@ -108,7 +100,7 @@ class OverviewAnswer(Struct):
     """All loops that the key may see, and what happened lately."""
 
     at: float
-    store: StoreHealth | None
+    store: StoreSize | None
     counted: Counted
     loops: list[LoopSeen]
     happenings: list[Happening]
@@ -167,7 +159,6 @@ class ItemExplained(Struct):
 class Explained(Struct, rename={"shown": "list"}):
     """What was learned of topics and features, the best list item by item, and the topics covered down it."""
 
-    topic_names: list[str]
     topics: list[Weight]
     relevance: list[Weight]
     shown: list[ItemExplained]
@@ -205,10 +196,10 @@ class Progress(Struct):
 
 
 class Traffic(Struct):
-    """Impressions and clicks between two moments."""
+    """Impressions that began between two moments, and how many of them have been clicked."""
 
     impressions: int
-    clicks: int
+    clicked: int
 
 
 class Change(Struct, omit_defaults=True):
@@ -216,12 +207,17 @@ class Change(Struct, omit_defaults=True):
 
     at: float
     kind: str
-    """exchange, best, listed, reverted, eliminated or winner."""
+    """exchange, first, listed, reverted, eliminated or winner.
+
+    `first`: another item looks best, and has done so for 30 lists in a row that were learned from.
+    """
     best: list[str]
     before: Traffic | None
     after: Traffic
     raised: str | None = None
     lowered: str | None = None
+    attractions: list[float | None] | None = None
+    """Those of the item that came to look best and of the one before it, once the change had lasted."""
     lead: int | None = None
     of: int | None = None
     needs: float | None = None
@@ -248,7 +244,7 @@ class HistorySeries(Struct):
 
     at: list[float]
     impressions: list[int]
-    clicks: list[int]
+    clicked: list[int]
     items: list[ItemSeries]
     topics: list[TopicSeries]
 
@@ -317,13 +313,15 @@ class Decision(Struct):
 
 
 class RaceAnswer(Struct):
-    """The race of rankers."""
+    """The race of rankers in the duels of one key."""
 
     loop: str
+    key: str
     policy: str
     rankers: int
     duels: int | None
-    ties: int
+    ties: int | None
+    """Duels without a winner; None where several keys have races, since they are counted for all together."""
     leader: str | None
     winner: str | None
     batches: list[list[str]]

@@ -20,6 +20,10 @@ KEYS_QUERY = {
     ),
 }
 
+RACE_QUERY = {
+    "key": Query("Key of the duels; of those without a key if not given.", {"type": "string", "maxLength": 1024}, ""),
+}
+
 
 def check_loop(service: Service, request: Request) -> str:
     """The loop in the path, if there is one of that name."""
@@ -62,6 +66,6 @@ async def get_history(service: Service, request: Request) -> Reply:
 
 async def get_race(service: Service, request: Request) -> Reply:
     """The race of rankers."""
-    loop = check_loop(service, request)
-    with service.at(loop, "") as part:
-        return Reply.of(await of_key(service, loop, lambda: race(part.live, loop)))
+    loop, name = check_loop(service, request), request.parameters["key"]
+    with service.at(loop, name) as part:
+        return Reply.of(await of_key(service, loop, lambda: race(part.live, loop, name)))

@@ -28,7 +28,7 @@ def whole(live: rl.Live, loop: str, name: str) -> dict[str, Any]:
 def check_counts(path: Path, loop: int, name: str, found: dict[str, Any]) -> None:
     """Series and changes add up to what the journal says."""
     plain = InSQL(path).of_keys(loop)[name]
-    for word in ("impressions", "clicks"):
+    for word in ("impressions", "clicked"):
         assert sum(found["series"][word]) == plain[word]
         if found["changes"] and not found["dropped"]:
             parts = [found["changes"][0]["before"], *(each["after"] for each in found["changes"])]
@@ -108,10 +108,39 @@ def test_attraction_over_time(tmp_path: Path, clock: Clock) -> None:
         assert series["c"][-1] > 0.9
         now = {each["item"]: each["attraction"] for each in key(live, "home", "front")["items"]}
         assert {name: values[-1] for name, values in series.items()} == now
-        last = found["changes"][-1]
-        assert last["best"] == live.best("home", "front")
-        assert any(each["kind"] == "best" and each["best"][0] == "c" for each in found["changes"])
+        (first,) = found["changes"]
+        assert (first["kind"], first["raised"], first["lowered"]) == ("first", "c", "a")
+        assert clock.now - 150 < first["at"] < clock.now - 75
+        assert first["attractions"][0] > first["attractions"][1]
         assert len(at) <= module.POINTS + 1
+        looks = InSQL(path).looks("front", LIST, gamma=0.9)
+        told = {each["item"]: (each["attraction"], each["looks"]) for each in key(live, "home", "front")["items"]}
+        for item, (clicks, seen) in looks.items():
+            assert told[item] == pytest.approx((clicks / seen, seen))
+
+
+@pytest.mark.parametrize(("flickers", "n_changes"), [(module.LASTING - 1, 0), (module.LASTING, 2)])
+def test_only_changes_that_last_count(tmp_path: Path, clock: Clock, flickers: int, n_changes: int) -> None:
+    """Another item that looks best for a few lists, and no longer, has changed nothing."""
+    path = tmp_path / "shop.db"
+    with rl.Live(path, clock=clock, background=False) as live:
+        live.create("home", kind="follow", positions=2, holdout=0, gamma=0.5)
+        wanted(live, "home", "front", "a", 40, ["a", "b"])
+        assert live.best("home", "front")[0] == "a"
+        clock.now += 60.0
+        began, lists = clock.now, 0
+        while lists < flickers:
+            clock.now += 1.0
+            wanted(live, "home", "front", "b", 1, ["a", "b"])
+            if live.best("home", "front")[0] == "b":
+                began, lists = (clock.now, 1) if lists == 0 else (began, lists + 1)
+        clock.now += 60.0
+        wanted(live, "home", "front", "a", 60, ["a", "b"])
+        found = whole(live, "home", "front")
+        changes = [(each["kind"], each["raised"], each["lowered"]) for each in found["changes"]]
+        assert changes == [("first", "b", "a"), ("first", "a", "b")][:n_changes]
+        assert not changes or found["changes"][0]["at"] == began
+        check_counts(path, 1, "front", found)
 
 
 def test_weights_over_time(tmp_path: Path, clock: Clock) -> None:
@@ -131,7 +160,7 @@ def test_weights_over_time(tmp_path: Path, clock: Clock) -> None:
         explained = seen["explained"]
         assert [each["weight"] for each in explained["topics"]] == theta
         assert [each["weight"] for each in explained["relevance"]] == beta
-        assert [each["topic"] for each in explained["topics"]] == topics == explained["topic_names"]
+        assert [each["topic"] for each in explained["topics"]] == topics
         assert [each["weight"][-1] for each in found["series"]["topics"]] == theta
         assert theta[1] > theta[0]
         assert [each["item"] for each in explained["list"]] == seen["best"] == live.best("mix", "u1")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import random
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from live_world import Clock, MakeStore, close_all, crash, open_live
-from views_world import LIST, InSQL, busy, overview, raced, wanted
+from views_world import LIST, ODD_KEYS, InSQL, busy, overview, raced, wanted
 
 import rankloop as rl
 from rankloop.live.views import looking
@@ -52,11 +55,60 @@ def test_counts_and_minutes(tmp_path: Path, clock: Clock) -> None:
                 expected = [by_minute.get(minute - MINUTES + 1 + i, {}).get(word, 0) for i in range(MINUTES)]
                 assert series[word] == expected
                 assert sum(expected) == status[word]
-            assert loop["rate"]["per_hour"] == sum(series["impressions"][-60:])
-            assert loop["rate"]["per_minute"] == sum(series["impressions"][-5:]) / 5
-        assert found["store"]["entries"] == live.last
-        assert found["store"]["bytes"] == live.store.size()
-        assert (found["store"]["unwritten"], found["store"]["lag"], found["store"]["read_only"]) == (0, 0.0, False)
+            assert loop["per_hour"] == sum(expected_in(by_minute, minute, 60))
+        entries = plain.rows[-1][0]
+        assert found["store"] == {"name": "shop.db", "bytes": live.store.size(), "entries": entries}
+
+
+def expected_in(by_minute: dict[int, Counter[str]], last: int, n: int) -> list[int]:
+    """The impressions of the last minutes."""
+    return [by_minute.get(minute, Counter())["impressions"] for minute in range(last - n + 1, last + 1)]
+
+
+def test_every_number_by_plain_sql(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open and closed impressions, the holdout, the lag, the uplift, and what the journal does not tell."""
+    path, window = tmp_path / "shop.db", 120.0
+    sent = Counter[str]()
+    with rl.Live(path, clock=clock, background=False) as live:
+        live.create("search", kind="rerank", window=f"{window:g} s", holdout=0.4, seed=1)
+        rng = random.Random(2)
+        old = live.rank("search", "laptop", LIST, user="early")
+        clock.now += 3 * window
+        live.attend()
+        for n in range(1_500):
+            clock.now += 0.5
+            shown = live.rank("search", rng.choice(ODD_KEYS), LIST, user=f"user {n}")
+            if rng.random() < 0.5:
+                times = 1 + (rng.random() < 0.1)
+                for _ in range(times):
+                    live.click(shown.id, shown.items[0])
+                sent["duplicates"] += times - 1
+            if n % 500 == 0:
+                assert live.click(old.id, "a") == "late"
+                sent["late"] += 1
+        with monkeypatch.context() as context:
+            context.setattr(live._showing, "_choose", lambda _: 1 / 0)
+            for n in range(5):
+                sent["fallbacks"] += live.rank("search", "laptop", LIST, user=f"user {n}").fallback
+        clock.now += 90.0  # some windows have passed, and nobody attends to them
+        live.commit(live.last)
+        with monkeypatch.context() as context:
+            context.setattr(live._impressions, "close_due", lambda *_, **__: 0)
+            (loop,) = overview(live)["loops"]
+        plain = InSQL(path)
+        wanted_ = plain.of_loop(1, window=window, now=clock.now)
+        assert all(wanted_.values()), "each of them must be something for this test to say anything"
+        assert {word: loop[word] for word in wanted_} == pytest.approx(wanted_)
+        assert loop["learned"] == sum(key["learned"] for key in plain.of_keys(1).values())
+        assert loop["keys"] == len(plain.of_keys(1))
+        compared = plain.uplift(1)
+        assert {word: loop["uplift"][word] for word in compared} == pytest.approx(compared)
+        assert loop["uplift"]["decided"] == (not compared["low"] <= 0 <= compared["high"])
+        totals = json.loads(plain.totals[1])  # these are in no entry: the store keeps them beside the journal
+        assert all(sent.values())
+        for word, n in sent.items():
+            assert loop[word] == n == totals[word]
+        assert loop["fell_back"] == clock.now - 90.0
 
 
 def test_what_happened(new_store: MakeStore, clock: Clock) -> None:
@@ -91,7 +143,6 @@ def test_what_happened(new_store: MakeStore, clock: Clock) -> None:
     assert overview(live, ["search"])["store"] is None
     with rl.Live(live.store.reader(), clock=clock, read_only=True) as beside:
         assert kinds(overview(beside)) == kinds(found)
-        assert overview(beside)["store"]["read_only"] is True
     crash(live)
     with open_live(new_store, clock) as again:
         found = overview(again)
@@ -127,7 +178,47 @@ def test_lists_that_fell_back(tmp_path: Path, clock: Clock, monkeypatch: pytest.
         assert found["loops"][0]["fallbacks"] == live.status("search")["fallbacks"] == 1
         newest = found["happenings"][0]
         assert (newest["kind"], newest["text"]) == ("fallbacks", "1 list was production's because something failed")
-        assert len(overview(live)["happenings"]) == 3
+        assert found["loops"][0]["fell_back"] == newest["at"] == clock.now
+        clock.now += 7200.0
+        found = overview(live)
+        assert len(found["happenings"]) == 3
+        assert found["loops"][0]["fell_back"] == clock.now - 7200  # so pages can tell that it is long ago
+
+
+def test_lists_that_fell_back_before_anybody_looked(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program that wrote knows when; another one, which reads the count, says that it does not."""
+    path = tmp_path / "shop.db"
+    with rl.Live(path, clock=clock, background=False) as live:
+        live.create("search", kind="rerank")
+        with monkeypatch.context() as context:
+            context.setattr(live._showing, "_choose", lambda _: 1 / 0)
+            for _ in range(2):
+                live.rank("search", "laptop", LIST, user="u1")
+        clock.now += 600.0
+        found = overview(live)
+        newest = found["happenings"][0]
+        assert (newest["kind"], newest["at"]) == ("fallbacks", clock.now - 600)
+        assert found["loops"][0]["fell_back"] == clock.now - 600
+        live.commit(live.last)
+        with rl.Live(path, clock=clock, read_only=True) as first:
+            found, before = overview(first), looking_at(first)
+            assert found["happenings"][0]["text"].startswith("2 lists were production's because something failed, at a")
+            assert found["loops"][0]["fell_back"] is None
+        clock.now += 1.0
+        with monkeypatch.context() as context:
+            context.setattr(live._showing, "_choose", lambda _: 1 / 0)
+            live.rank("search", "laptop", LIST, user="u1")
+        live.rank("search", "laptop", LIST, user="u1")
+        live.commit(live.last)
+        with rl.Live(path, clock=clock, read_only=True) as second:
+            looking_at(second, before)
+            found = overview(second)
+            told = [each["text"] for each in found["happenings"] if each["kind"] == "fallbacks"]
+            assert told[0] == "1 list was production's because something failed"
+            assert len(told) == 2
+            assert found["loops"][0]["fell_back"] == clock.now
 
 
 def test_nothing_yet(new_store: MakeStore, clock: Clock) -> None:
@@ -137,7 +228,7 @@ def test_nothing_yet(new_store: MakeStore, clock: Clock) -> None:
         assert found["loops"] == []
         live.create("search", kind="rerank")
         (loop,) = overview(live)["loops"]
-        assert (loop["impressions"], loop["rate"]["per_hour"], loop["uplift"]["difference"]) == (0, 0.0, None)
+        assert (loop["impressions"], loop["per_hour"], loop["uplift"]["difference"]) == (0, 0, None)
 
 
 def test_answers_are_given_again_for_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,6 +114,28 @@ def test_every_policy(tmp_path: Path, clock: Clock, policy: str) -> None:
         assert (found["decision"] is not None) == policy.startswith("Merge")
 
 
+def test_duels_with_keys(tmp_path: Path, clock: Clock) -> None:
+    """Each key has a race of its own, whose duels per day are its share of the loop's."""
+    with rl.Live(tmp_path / "shop.db", clock=clock, background=False) as live:
+        live.create("rankers", kind="evaluate", rankers=NAMES)
+        for n in range(30):
+            clock.now += 600.0
+            raced(live, "rankers", 1, NAMES, key="news")
+            if n % 3 == 0:
+                raced(live, "rankers", 1, NAMES[::-1], key="sport")
+        live.commit(live.last)
+        news, sport, none = (race(live, "rankers", key) for key in ("news", "sport", ""))
+        assert (news["key"], news["duels"], sport["key"], sport["duels"]) == ("news", 30, "sport", 10)
+        assert (none["key"], none["duels"], none["leader"]) == ("", None, None)
+        assert news["pairs"] != sport["pairs"]
+        assert (news["ties"], none["ties"]) == (None, None)  # they are counted for all keys together
+        assert news["decision"]["per_day"] == pytest.approx(3 * sport["decision"]["per_day"])
+        assert news["decision"]["per_day"] == pytest.approx(144, rel=0.05)
+        assert any("share of the loop's duels" in each for each in news["decision"]["assumes"])
+        with pytest.raises(ValueError, match="has not been asked for 'weather' yet"):
+            race(live, "rankers", "weather")
+
+
 def test_many_rankers(tmp_path: Path, clock: Clock) -> None:
     """As many as a loop takes: the answer stays small and says what it leaves out."""
     names = [f"ranker {n}" for n in range(1_000)]

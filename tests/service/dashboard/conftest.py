@@ -16,14 +16,21 @@ from live_world import Clock
 from playwright.sync_api import Page, expect
 from service_client import ADMIN, Running, served
 
+from rankloop.live.views import looking
 from rankloop.service.limits import Limits
 
 __all__ = ["browser", "page"]
 
 expect.set_options(timeout=1000 * SECONDS)
 
-STEPS = 3_000
-"""Users of each loop: about the fewest after which BubbleRank has exchanged two items and rankers have lost."""
+STEPS = 2_000
+"""Users of each loop: enough for BubbleRank to exchange two items and for rankers to lose."""
+
+
+@pytest.fixture(autouse=True)
+def always_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No answer is given twice."""
+    monkeypatch.setattr(looking, "FRESH", 0.0)
 
 
 @pytest.fixture(scope="session")

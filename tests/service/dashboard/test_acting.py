@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import postgres_server
 import pytest
 from dashboard_pages import Open, address, fact, section
 from dashboard_world import LISTS
+from live_world import Clock
 from playwright.sync_api import Page, Route, expect
 from service_client import ADMIN, Running, served
 
+import rankloop as rl
 from rankloop.live import StoreLost
+from rankloop.service import onlooking as onlooking_module
+from rankloop.service.app import App
+from rankloop.service.onlooking import Onlooker
+from rankloop.service.run import address_of, listen, server_of
 
 POLL = 3_000
 """Milliseconds between two looks of a page."""
@@ -103,7 +112,7 @@ def test_a_key_in_the_address_leaves_it_at_once(page: Page, shop: Running) -> No
 
 def test_a_key_is_asked_for_and_can_be_forgotten(page: Page, shop: Running) -> None:
     page.goto(f"{shop.address}/{address('search')}")
-    expect(page.get_by_role("heading", name="An access key, please")).to_be_visible()
+    expect(page.get_by_role("heading", name="Enter an access key")).to_be_visible()
     page.get_by_label("Access key").fill("rl_wrong")
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("not known here, has expired or was revoked")
@@ -112,7 +121,7 @@ def test_a_key_is_asked_for_and_can_be_forgotten(page: Page, shop: Running) -> N
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="search")).to_be_visible()
     page.get_by_role("button", name="Forget it").click()
-    expect(page.get_by_role("heading", name="An access key, please")).to_be_visible()
+    expect(page.get_by_role("heading", name="Enter an access key")).to_be_visible()
     assert page.evaluate("sessionStorage.length") == 0
     expect(page.locator("#side")).to_be_hidden()
 
@@ -134,6 +143,22 @@ def test_a_key_that_is_revoked_while_the_page_is_open(quickly: Page, visit: Open
     page.get_by_label("Access key").fill(ADMIN)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+
+
+def test_a_key_that_expires_while_the_page_is_open(
+    quickly: Page, visit: Open, shop: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = shop.key("read", expires="1h")
+    page = visit(address("search"), key=key)
+    keys, now = shop.service.keys, time.time()
+    monkeypatch.setattr(keys, "_clock", lambda: now + 3_590)
+    later(page)
+    expect(page.locator("h1")).to_have_text("search")
+    monkeypatch.setattr(keys, "_clock", lambda: now + 3_610)
+    later(page)
+    expect(page.get_by_role("heading", name="This key is not valid any more")).to_be_visible()
+    expect(page.locator("main")).to_contain_text("It has expired or was revoked")
+    assert page.evaluate("sessionStorage.length") == 0
 
 
 def test_a_key_for_one_loop_sees_that_loop(visit: Open, shop: Running) -> None:
@@ -161,13 +186,19 @@ def test_keys_are_searched_and_paged(visit: Open, crowd: str) -> None:
     expect(keys.locator("tbody tr")).to_have_count(25)
     expect(keys.locator("tbody tr").first).to_contain_text("query 00")
     expect(keys).to_contain_text("1 to 25 of 60 keys")
+    assert page.get_by_role("link", name="First page").count() == 0
     seen = set(keys.locator("tbody th").all_inner_texts())
-    for more in (25, 10):
+    for more, told in ((25, "26 to 50 of 60 keys"), (10, "51 to 60 of 60 keys")):
         page.get_by_role("link", name="Next page").click()
+        expect(keys).to_contain_text(told)
         expect(keys.locator("tbody tr")).to_have_count(more)
         seen |= set(keys.locator("tbody th").all_inner_texts())
     assert len(seen) == 60
     assert page.get_by_role("link", name="Next page").count() == 0
+    page.reload()
+    expect(keys).to_contain_text("51 to 60 of 60 keys")
+    page.get_by_role("link", name="First page").click()
+    expect(keys).to_contain_text("1 to 25 of 60 keys")
     page.get_by_label("Find a key").fill("query 4")
     page.keyboard.press("Enter")
     expect(keys.locator("tbody tr")).to_have_count(10)
@@ -279,6 +310,98 @@ def test_a_service_that_is_away(quickly: Page, visit: Open) -> None:
     expect(page.locator("#said")).to_have_text("The service answers again.")
 
 
+def rank(running: Running, key: str = "laptop") -> None:
+    """Somebody asks a loop for a list, and clicks the first item."""
+    shown = running.admin.post("/v1/loops/search/rank", json={"key": key, "items": ["a", "b", "c"]}).json()
+    running.admin.post("/v1/events", json={"impression": shown["id"], "item": shown["items"][0]})
+
+
+def test_a_database_that_is_stopped_and_started(quickly: Page, visit: Open) -> None:
+    """A real server that ends while the page is open, and comes back."""
+    with postgres_server.running() as server, served(server.empty_database()) as running:
+        running.admin.put("/v1/loops/search", json={"kind": "rerank", "holdout": 0})
+        rank(running)
+        page = visit(running=running)
+        assert fact(page, "Impressions") == "1"
+        server.stop()
+        later(page)
+        expect(page.locator(".banner")).to_contain_text("The service cannot answer now.")
+        assert fact(page, "Impressions") == "1"
+        server.start()
+        deadline = time.monotonic() + 60
+        while page.locator(".banner").count() and time.monotonic() < deadline:
+            later(page, 60_000)
+            page.wait_for_timeout(200)
+        expect(page.locator(".banner")).to_have_count(0)
+        rank(running)
+        later(page)
+        expect(page.locator(".facts")).to_contain_text("2")
+
+
+@contextmanager
+def onlooking(path: Path) -> Iterator[Running]:
+    """The dashboard alone, beside the program that writes to a store."""
+    service, ready = Onlooker(path), threading.Event()
+    service.when_ready = ready.set
+    listening, server = listen("127.0.0.1", 0), server_of(App(service))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    try:
+        assert ready.wait(60), service.failed
+        yield Running(service, address_of(listening))
+    finally:
+        server.should_exit = True
+        thread.join(60)
+        listening.close()
+    assert not thread.is_alive()
+
+
+def test_a_file_that_is_removed_and_put_back(
+    quickly: Page, visit: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The read-only dashboard of a store whose file goes away while the page is open."""
+    monkeypatch.setattr(onlooking_module, "LOOK_AGAIN", 0.0)
+    path = tmp_path / "shop.db"
+    with rl.Live(path, background=False) as live:
+        live.create("search", kind="rerank", holdout=0)
+        live.rank("search", "laptop", ["a", "b"])
+    with onlooking(path) as running:
+        page = visit(running=running, key=running.service.keys.text)
+        assert fact(page, "Impressions") == "1"
+        expect(page.locator(".whose")).to_have_text("Read-only")
+        assert page.get_by_role("button", name="Pause…").count() == 0
+        path.rename(tmp_path / "elsewhere.db")
+        later(page)
+        expect(page.locator(".banner")).to_contain_text("There is no store")
+        assert fact(page, "Impressions") == "1"
+        (tmp_path / "elsewhere.db").rename(path)
+        later(page, 60_000)
+        expect(page.locator(".banner")).to_have_count(0)
+
+
+def test_a_fallback_is_told_for_an_hour(
+    quickly: Page, visit: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    with served(tmp_path / "shop.db", clock=clock) as running:
+        live = running.service.live
+        live.create("search", kind="rerank", holdout=0)
+        live.rank("search", "laptop", ["a", "b"])
+        with monkeypatch.context() as patch:
+            patch.setattr(type(live._showing), "_choose", lambda *_: 1 / 0)
+            assert all(live.rank("search", "laptop", ["a", "b"]).fallback for _ in range(3))
+        page = visit(running=running)
+        bad = page.locator("li.loop .badge.bad")
+        told = section(page, "Lately").locator("li", has_text="3 lists were production's because something failed")
+        expect(bad).to_have_text("fallbacks")
+        expect(told).to_be_visible()
+        assert fact(page, "Health") == "1 loop needs a look"
+        clock.now += 3_700
+        later(page)
+        expect(bad).to_have_count(0)
+        expect(told).to_be_visible()
+
+
 @pytest.fixture
 def empty(tmp_path: Path) -> Iterator[Running]:
     """A service whose store has nothing."""
@@ -313,6 +436,8 @@ def test_ten_thousand_rankers_are_cut_to_what_can_be_read(visit: Open, page: Pag
     page.route("**/race", many)
     visit(address("rankers"))
     assert fact(page, "Rankers in the race") == "10,000 of 10,000"
-    expect(page.locator("main")).to_contain_text("9,800 further rankers")
+    expect(page.locator("main")).to_contain_text(
+        "9,800 further rankers are not listed: 9,800 still in the race, 0 eliminated."
+    )
     expect(page.locator("main")).to_contain_text("and 2,488 more batches")
     assert page.evaluate("document.querySelectorAll('*').length") < 12_000

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from browser import SECONDS
 from dashboard_pages import Open, address
 from dashboard_world import ARABIC, REVERTED
 from playwright.sync_api import Browser, Page, expect
-from service_client import ADMIN, Running
+from service_client import ADMIN, Running, served
 
 PAGES = {
     "overview": ("#/", "Overview"),
@@ -20,51 +23,108 @@ PAGES = {
     "diversify": (address("home"), "home"),
     "no traffic": (address("new loop"), "new loop"),
     "impression": ("#/impressions/{impression}", "An impression"),
-    "key entry": ("#/key", "An access key, please"),
+    "impression of a duel": ("#/impressions/{duel}", "An impression"),
+    "key entry": ("#/key", "Enter an access key"),
     "nowhere": ("#/nowhere", "There is no such page"),
 }
 """The address of each page, and its heading."""
 
 
 @pytest.fixture(scope="module")
-def impression(shop: Running) -> str:
-    """The id of a list."""
+def impression(shop: Running) -> dict[str, str]:
+    """The ids of a list and of a duel."""
     given = {"key": "laptop", "items": ["a", "b", "c"], "user": "u1"}
     shown = shop.admin.post("/v1/loops/search/rank", json=given).json()
     shop.admin.post("/v1/events", json={"impression": shown["id"], "item": "b"})
-    return str(shown["id"])
+    duel = shop.admin.post("/v1/loops/rankers/duel", json={"user": "u1"}).json()
+    lists = {ranker: [f"{ranker}: {i}" for i in range(3)] for ranker in duel["rankers"]}
+    page = shop.admin.post("/v1/loops/rankers/interleave", json={"duel": duel["id"], "lists": lists}).json()
+    shop.admin.post("/v1/events", json={"impression": page["id"], "item": page["items"][0]})
+    return {"impression": shown["id"], "duel": page["id"]}
 
 
-def look(page: Page, running: Running, name: str, impression: str) -> None:
+def look(page: Page, running: Running, name: str, impression: dict[str, str]) -> None:
     """Open a page by its name, and wait until its charts are drawn."""
     place, title = PAGES[name]
-    page.goto(f"{running.address}/{place.format(impression=impression)}")
+    page.goto(f"{running.address}/{place.format(**impression)}")
     expect(page.locator("main h1")).to_have_text(title)
     page.evaluate("new Promise(requestAnimationFrame)")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_serious(browser: Browser, shop: Running, impression: str, theme: str) -> None:
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=theme)  # type: ignore[arg-type]
+def violations_on(page: Page, name: str) -> list[tuple[str, str, list[str]]]:
+    """What axe finds that is serious."""
+    return [
+        (name, violation["id"], [node["html"][:200] for node in violation["nodes"][:3]])
+        for violation in Axe().run(page).response["violations"]
+        if violation["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 1280), ("light", 360), ("dark", 360)])
+def test_axe_finds_nothing_serious(
+    browser: Browser, shop: Running, impression: dict[str, str], theme: str, width: int
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)  # type: ignore[arg-type]
     page = context.new_page()
     page.goto(f"{shop.address}/#key={ADMIN}")
     found = []
     for name in PAGES:
         look(page, shop, name, impression)
-        for violation in Axe().run(page).response["violations"]:
-            if violation["impact"] in ("serious", "critical"):
-                found.append((name, violation["id"], [node["html"][:200] for node in violation["nodes"][:3]]))
+        found += violations_on(page, name)
     look(page, shop, "key", impression)
     page.get_by_role("button", name="Revert…").click()
-    for violation in Axe().run(page).response["violations"]:
-        if violation["impact"] in ("serious", "critical"):
-            found.append(("dialog", violation["id"], [node["html"][:200] for node in violation["nodes"][:3]]))
+    found += violations_on(page, "dialog")
+    context.close()
+    assert not found
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_axe_on_pages_that_say_what_is_the_matter(browser: Browser, shop: Running, tmp_path: Path, width: int) -> None:
+    """An empty store, a key that has ended or may not look, nobody who answers, a page that cannot be drawn."""
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    context.set_default_timeout(1000 * SECONDS)
+    page = context.new_page()
+    found = []
+
+    def see(name: str, title: str) -> None:
+        expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
+        found.extend(violations_on(page, name))
+
+    with served(tmp_path / "shop.db") as empty:
+        page.goto(f"{empty.address}/#key={ADMIN}")
+        see("empty store", "This store has no loop yet")
+    page.goto(f"{shop.address}/#key={shop.key('rank')}")
+    see("another role", "This key may not see that")
+    page.goto(f"{shop.address}/#key=rl_ended")
+    see("ended key", "This key is not valid any more")
+    page.goto(f"{shop.address}/#key={ADMIN}")
+    expect(page.locator("h1")).to_have_text("Overview")
+    page.route("**/v1/loops/**", lambda route: route.fulfill(status=503, json={"detail": "the store is away"}))
+    page.goto(f"{shop.address}/{address('search', 'laptop')}")
+    see("store away", "The service cannot answer now")
+    page.unroute("**/v1/loops/**")
+    page.route("**/v1/overview", lambda route: route.abort())
+    page.goto(f"{shop.address}/{address('search')}")
+    see("nobody answers", "The service does not answer")
+    page.unroute("**/v1/overview")
+    page.goto(f"{shop.address}/#/")
+    expect(page.locator("h1")).to_have_text("Overview")
+    page.route("**/v1/overview", lambda route: route.abort())
+    page.evaluate("dispatchEvent(new Event('visibilitychange'))")
+    page.locator(".banner").wait_for()
+    found.extend(violations_on(page, "banner"))
+    page.unroute("**/v1/overview")
+    page.route("**/race", lambda route: route.fulfill(json={"leader": "x", "batches": None}))
+    page.goto(f"{shop.address}/{address('rankers')}")
+    see("cannot be drawn", "This page cannot be drawn")
     context.close()
     assert not found
 
 
 @pytest.mark.parametrize("width", [360, 1280, 2560])
-def test_no_page_is_wider_than_its_window(browser: Browser, shop: Running, impression: str, width: int) -> None:
+def test_no_page_is_wider_than_its_window(
+    browser: Browser, shop: Running, impression: dict[str, str], width: int
+) -> None:
     """Wide tables scroll in boxes of their own; nothing else stands over the edge."""
     context = browser.new_context(viewport={"width": width, "height": 900})
     page = context.new_page()
@@ -131,11 +191,13 @@ def test_the_colours_are_those_of_the_system_unless_chosen(visit: Open, page: Pa
     page.reload()
     expect(page.get_by_label("Colours")).to_have_value("light")
     assert page.evaluate(ground) == light
-    page.get_by_label("Colours").select_option("As the system")
+    page.get_by_label("Colours").select_option("System")
     assert page.evaluate(ground) == dark
 
 
-def test_it_works_offline(visit: Open, page: Page, shop: Running, impression: str, violations: list[str]) -> None:
+def test_it_works_offline(
+    visit: Open, page: Page, shop: Running, impression: dict[str, str], violations: list[str]
+) -> None:
     """No page asks anybody but its own service for anything, and no page breaks its own rules."""
     strangers: list[str] = []
     page.on("request", lambda request: request.url.startswith(shop.address) or strangers.append(request.url))

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import fields
 from service_client import Running
 
+from rankloop.service import view_messages
 from rankloop.service.dashboard.serving import PAGE, assets
 
 
@@ -37,6 +40,16 @@ def test_scripts_name_files_that_are_there() -> None:
     for name, text in content.items():
         for imported in re.findall(rb'from "\./([^"]+)"', text):
             assert imported.decode() in content, name
+
+
+def test_pages_read_every_field_of_their_answers() -> None:
+    """What no script names is not sent."""
+    _, content = assets()
+    scripts = b"\n".join(text for name, text in content.items() if name.endswith(".js")).decode()
+    structs = [each for each in vars(view_messages).values() if isinstance(each, type) and issubclass(each, Struct)]
+    named = {(struct.__name__, field.encode_name) for struct in structs for field in fields(struct)}
+    assert len(named) > 100
+    assert not {(struct, field) for struct, field in named if not re.search(rf"\b{field}\b", scripts)}
 
 
 def test_nothing_may_come_from_elsewhere(on_sqlite: Running) -> None:

@@ -136,6 +136,10 @@ class Following:
         impressions, clicks, learned, last, _ = self._table[:, number].tolist()
         return {"impressions": impressions, "clicks": clicks, "learned": learned, "last": last / 1000 if last else None}
 
+    def learned(self, loop: int) -> int:
+        """Impressions of a loop that were learned from."""
+        return int(self._table[LEARNED, self._table[LOOP] == loop].sum())
+
     def busiest(self, loop: int) -> Counts:
         """The learners of a loop that have impressions, the one with the most first."""
         at, order = self._orders.get(loop, (0.0, None))

@@ -97,6 +97,7 @@ def _rankers(before: dict[str, Any], now: dict[str, Any]) -> str:
 def _fallback(each: dict[str, Any]) -> dict[str, Any]:
     n = each["lists"]
     text = f"{n:,} {'list was' if n == 1 else 'lists were'} production's because something failed"
+    text += "" if each["dated"] else ", at a time that is not known"
     return _happening(each["at"], each["loop"], "fallbacks", text)
 
 

@@ -59,7 +59,6 @@ def _explained(learner: FeatureLearner, best: list[str]) -> dict[str, Any]:
     theta = zip(policy.theta.tolist(), policy.theta_error.tolist(), strict=True)
     beta = zip(policy.beta.tolist(), policy.beta_error.tolist(), strict=True)
     return {
-        "topic_names": list(settings.topics),
         "topics": [
             {"topic": name, "weight": weight, "error": error}
             for name, (weight, error) in zip(settings.topics, theta, strict=False)

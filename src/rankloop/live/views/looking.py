@@ -52,9 +52,12 @@ class Looking:
         self.following.store = live.reader
         self.histories: OrderedDict[Any, Any] = OrderedDict() if before is None else before.histories
         """Keys whose journal has been replayed, those used last at the end."""
-        self.fallbacks: deque[dict[str, Any]] = deque(maxlen=MOST_FALLBACKS)
+        self.fallbacks: deque[dict[str, Any]] = deque(maxlen=MOST_FALLBACKS) if before is None else before.fallbacks
         """When lists of production had to be shown, as far as somebody looked."""
-        self._fallbacks = {loop.name: loop.counts["fallbacks"] for loop in live._loops}
+        self.fell_back: dict[str, float] = {} if before is None else before.fell_back
+        """When each loop last had to show production's list; not there if it never did, or nobody knows when."""
+        self._fallbacks: dict[str, int] = {} if before is None else before._fallbacks
+        self._is_first = before is None
         self._answers: OrderedDict[Any, tuple[float, Any]] = OrderedDict()
         self.lock = threading.Lock()
 
@@ -68,12 +71,23 @@ class Looking:
     def advance(self, seconds: float = SECONDS) -> None:
         """Count for a while."""
         self.following.advance(seconds)
-        now = self.live._journal.now() / 1000
-        for loop in self.live._loops:
-            before, n = self._fallbacks.get(loop.name, 0), loop.counts["fallbacks"]
-            if n > before:
+        self._notice_fallbacks()
+
+    def _notice_fallbacks(self) -> None:
+        """Note how many lists of each loop fell back since the last look, or ever if this is the first."""
+        now = self.live._journal.now()
+        with self.lock:
+            for loop in self.live._loops:
+                before, n = self._fallbacks.get(loop.name, 0), loop.counts["fallbacks"]
+                if n <= before:
+                    continue
                 self._fallbacks[loop.name] = n
-                self.fallbacks.append({"at": now, "loop": loop.name, "lists": n - before})
+                noted = loop.counted_at.get("fallbacks", None if self._is_first else now)
+                if noted is not None:
+                    self.fell_back[loop.name] = noted / 1000
+                at = (noted or now) / 1000
+                self.fallbacks.append({"at": at, "loop": loop.name, "lists": n - before, "dated": noted is not None})
+            self._is_first = False
 
     def fresh(self, question: Any, answer: Callable[[], Any]) -> Any:
         """The answer to a question, or the one that was given to it a moment ago."""
@@ -82,6 +96,8 @@ class Looking:
         if known is not None and time.monotonic() - at < FRESH:
             return known
         found = answer()
+        if not self.following.counted["complete"]:  # whoever asks again helps to count
+            return found
         with self.lock:
             self._answers[question] = (time.monotonic(), found)
             self._answers.move_to_end(question)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from rankloop.live.live import Live
@@ -53,30 +54,27 @@ def _overview(looking: Looking, loops: Collection[str] | None) -> dict[str, Any]
 
 
 def _store(live: Live) -> dict[str, Any]:
-    """How the store is."""
-    entries, seconds = live._upkeep.since_checkpoint
+    """How large the store is."""
+    name = live.store.name
     return {
-        "name": live.store.name,
-        "read_only": live._read_only,
+        "name": name if "://" in name else Path(name).name,  # where the file stands is nobody's business here
         "bytes": live.reader.size(),
         "entries": live.last,
-        "unwritten": live.last - live.durable,
-        "lag": 0.0 if live._read_only else live._impressions.lag,
-        "snapshot_age": seconds,
-        "since_snapshot": entries,
     }
 
 
 def _loop(looking: Looking, loop: Loop, now: int) -> dict[str, Any]:
     live, settings = looking.live, loop.settings
     minute = now // 60_000
+    counted = tally(live, loop.name)  # it closes windows that have passed, so what still waits is asked after it
     minutes = looking.following.minutes(loop.number, range(minute - MINUTES + 1, minute + 1))
     waiting = min(loop.queue.first, loop.returned.first)
     return {
-        "tally": tally(live, loop.name),
+        "tally": counted,
         "holdout_share": settings.holdout,
         "rankers": len(settings.rankers),
         "lag": 0.0 if live._read_only else max(0.0, now - waiting) / 1000,
+        "fell_back": looking.fell_back.get(loop.name),
         "impressions": [each[0] for each in minutes],
         "clicks": [each[1] for each in minutes],
     }
@@ -98,9 +96,8 @@ def merge_overviews(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _merged_store(stores: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    summed = {word: sum(store[word] for store in stores) for word in ("entries", "unwritten", "since_snapshot")}
-    longest = {word: max(store[word] for store in stores) for word in ("lag", "snapshot_age")}
-    return {**stores[0], **summed, **longest}
+    """All journals of one store: each says the size of the whole."""
+    return {**stores[0], "entries": sum(store["entries"] for store in stores)}
 
 
 def _without_repeats(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -132,9 +129,10 @@ def _merged_loop(name: str, parts: Sequence[dict[str, Any]], minute: int) -> dic
         "holdout_share": first["holdout_share"],
         **{word: status[word] for word in COUNTS},
         "lag": max(loop["lag"] for loop, _ in each),
+        "fell_back": max((loop["fell_back"] for loop, _ in each if loop["fell_back"] is not None), default=None),
         "uplift": None if uplift is None else {**asdict(uplift), "decided": uplift.decided},
         "race": race,
-        "rate": {"per_minute": sum(impressions[-5:]) / 5, "per_hour": float(sum(impressions[-60:]))},
+        "per_hour": sum(impressions[-60:]),
         "series": {"from": (minute - MINUTES + 1) * 60.0, "step": 60, "impressions": impressions, "clicks": clicks},
     }
 

@@ -15,7 +15,7 @@ from rankloop.live.loops import Loop
 from rankloop.live.replaying import names_in_store
 from rankloop.live.stores import StoreError, StoreLost
 from rankloop.live.views.intervals import preference_intervals
-from rankloop.live.views.looking import Looking, looking_at
+from rankloop.live.views.looking import Looking, known_key, looking_at
 from rankloop.policies.dueling.merging import OBSERVED, _MergePolicy
 from rankloop.theory import merge_duels
 
@@ -38,14 +38,18 @@ REGRET = (
     "the leader is judged by its share of wins against all."
 )
 DECISION = (
-    "Each survivor other than the leader is eliminated after alpha ln(t + C) / gap² duels with it, as `rankloop advise "
-    "rankers` reckons; gap is the leader's share of wins against it, less 1/2. Duels that they have had are counted."
+    "A survivor is eliminated after about α ln(t + C) / gap² duels with the leader, as the command rankloop advise "
+    "rankers reckons. Here t is the number of duels until then, and gap is the leader's share of wins against the "
+    "survivor, less 1/2. α = {alpha:g} and C = {c:,.0f} are settings of this loop: larger ones make a wrong "
+    "elimination less likely, and take more duels. Duels that the two have had are counted."
 )
 ASSUMES = (
     "preferences stay as they are, and the leader is the best ranker",
-    f"no gap is smaller than {LEAST_GAP:g}; rankers closer together take longer, as 1/gap²",
+    f"no gap is smaller than {LEAST_GAP:g} (rankers closer together take longer, as 1/gap²)",
     "duels have a winner as often as in the last 24 hours",
 )
+
+SHARED = "this key keeps its share of the loop's duels"
 
 
 @dataclass
@@ -72,32 +76,45 @@ class Standings:
         return [ranker for batch in self.batches for ranker in batch]
 
 
-def race(live: Live, loop: str) -> dict[str, Any]:
-    """The race of a loop that evaluates rankers, of duels without a key."""
+def race(live: Live, loop: str, key: str = "") -> dict[str, Any]:
+    """The race of rankers in the duels of one key of a loop; no key unless one is given.
+
+    Parameters
+    ----------
+    live
+        The open `Live`.
+    loop
+        Name of the loop, of kind evaluate.
+    key
+        The key; ValueError if there has been no duel with it, though there need not have been one without a key.
+    """
     target = live._loops.named(loop)
     if target.settings.kind != "evaluate":
         raise ValueError(f"loop {loop!r} is of kind {target.settings.kind}: only a loop of kind evaluate has a race")
+    if key:
+        known_key(live, target, key)
     looking = looking_at(live)
-    found: dict[str, Any] = looking.fresh(("race", loop), lambda: _race(looking, target))
+    found: dict[str, Any] = looking.fresh(("race", loop, key), lambda: _race(looking, target, key))
     return found
 
 
-def _race(looking: Looking, target: Loop) -> dict[str, Any]:
+def _race(looking: Looking, target: Loop, key: str) -> dict[str, Any]:
     live = looking.live
     looking.advance()
     names = list(target.settings.rankers)
     now = Standings(names, [list(range(len(names)))])
-    if live._learners.find(target, "") is not None:
-        with live._learners.hold(target, "") as learner:
+    if live._learners.find(target, key) is not None:
+        with live._learners.hold(target, key) as learner:
             now = _standings(learner) if learner.policy is not None else now
     noted = _eliminations(looking, target.number, now.number)
     order = _order(now, noted)
     return {
         "loop": target.name,
+        "key": key,
         "policy": target.settings.policy,
         "rankers": len(now.names),
         "duels": None if now.wins is None else int(now.wins.sum()),
-        "ties": target.counts["ties"],
+        "ties": target.counts["ties"] if target.counts["keys"] <= 1 else None,
         "leader": None if now.leader is None else now.names[now.leader],
         "winner": None if now.winner is None else now.names[now.winner],
         "batches": [[now.names[ranker] for ranker in batch] for batch in now.batches],
@@ -242,15 +259,21 @@ def _decision(looking: Looking, target: Loop, now: Standings) -> dict[str, Any] 
     for _ in range(20):  # the need grows like the logarithm of all duels until then
         needed = merge_duels(observed + left + 1, gap=1.0, alpha=alpha, c=c) / gaps**2
         left = float(np.maximum(0.0, needed - met).sum())
-    per_day = duels_per_day(looking, target)
+    per_day = duels_per_day(looking, target) * _share(looking, target, now.number)
     return {
         "days": 0.0 if not rivals else left / per_day if per_day else None,
         "duels_left": round(left),
         "per_day": per_day,
         "gap": float(gaps.min()) if rivals else None,
-        "how": DECISION,
-        "assumes": list(ASSUMES),
+        "how": DECISION.format(alpha=alpha, c=c),
+        "assumes": list(ASSUMES) if target.counts["keys"] <= 1 else [*ASSUMES, SHARED],
     }
+
+
+def _share(looking: Looking, target: Loop, learner: int) -> float:
+    """The share of one key in the duels of a loop that were learned from."""
+    of_key, of_all = looking.following.of_learner(learner)["learned"], looking.following.learned(target.number)
+    return of_key / of_all if of_all else 1.0
 
 
 def duels_per_day(looking: Looking, target: Loop) -> float:

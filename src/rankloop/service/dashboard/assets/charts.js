@@ -3,7 +3,7 @@
 import { s } from "./dom.js";
 import { count, decimal, onDay, percent, points, time, when } from "./format.js";
 
-export const COLOURS = ["blue", "vermilion", "green", "purple", "gold", "sky"];
+export const COLOURS = ["blue", "vermilion", "green", "purple", "gold", "slate"];
 
 const svg = (width, height, label, ...content) =>
   s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, ...(label ? { role: "img", "aria-label": label } : { "aria-hidden": "true" }) }, content);
@@ -71,17 +71,17 @@ export function whisker({ value, low, high, from, to, zero = 0, label, colour, e
 }
 
 /** Lines over time, with bands and marked moments. */
-export function lines({ at, series, marks = [], label, height = 240, format = "count", steps = false, top = null }, width) {
+export function lines({ at, series, marks = [], label, height = 240, format = "count", steps = false }, width) {
   const text = { count, percent: (n) => percent(n, n && Math.abs(n) < 0.1 ? 1 : 0), decimal }[format];
   const known = series.flatMap(({ values, low, high }) => [...values, ...(low ?? []), ...(high ?? [])]).filter((value) => value !== null);
-  const most = top ?? Math.max(...known, 0);
+  const most = Math.max(...known, 0), least = Math.min(...known, 0);
   const left = 46, right = 12, above = 14, below = 24;
   const bottom = height - below;
-  const levels = ticks(0, most || 1, height / 55);
-  const highest = Math.max(most, levels.at(-1)) || 1;
+  const levels = ticks(least, most > least ? most : least + 1, height / 55);
+  const highest = Math.max(most, levels.at(-1)) || 1, lowest = Math.min(least, levels[0]);
   const first = at[0], last = at.at(-1) > at[0] ? at.at(-1) : at[0] + 1;
   const x = (moment) => left + ((moment - first) / (last - first)) * (width - left - right);
-  const y = (value) => bottom - (value / highest) * (bottom - above);
+  const y = (value) => bottom - ((value - lowest) / (highest - lowest)) * (bottom - above);
   const runs = (values) => {
     const found = [[]];
     values.forEach((value, i) => {
@@ -113,13 +113,20 @@ export function lines({ at, series, marks = [], label, height = 240, format = "c
           : s("path", { class: "line stroke", d: path(run) }))))));
 }
 
+const letters = new Intl.Segmenter();
+
+/** A name with few letters; those of several parts, such as flags, stay whole. */
+function shorten(text, room) {
+  const parts = [...letters.segment(text)].map((each) => each.segment);
+  return parts.length > room ? `${parts.slice(0, room - 1).join("")}…` : text;
+}
+
 /** Who beat whom: a square of shares, blue where the row wins and vermilion where it loses. */
 export function heatmap({ rankers, duels, wins, label }, width) {
   const n = rankers.length;
-  const side = (width - 84) / n < 10 ? 0 : Math.min(170, Math.max(84, width * 0.24)); // narrow: squares alone
+  const side = (width - 84) / n < 10 ? 0 : Math.min(190, Math.max(84, width * 0.34)); // narrow: squares alone
   const size = Math.max(4, Math.min(26, (width - side - 4) / n));
   const top = side && size >= 12 ? 20 : 0;
-  const shorten = (text, room) => (text.length > room ? `${[...text].slice(0, room - 1).join("")}…` : text);
   const cells = [];
   for (let i = 0; i < n; i += 1) {
     for (let j = 0; j < n; j += 1) {
@@ -137,7 +144,8 @@ export function heatmap({ rankers, duels, wins, label }, width) {
   return svg(width, top + n * size, label,
     top > 0 && rankers.map((_, j) => s("text", { x: side + (j + 0.5) * size, y: 13, "text-anchor": "middle" }, j + 1)),
     side > 0 && rankers.map((name, i) =>
-      s("text", { x: side - 8, y: top + (i + 0.5) * size + 4, "text-anchor": "end" }, `${shorten(name, Math.floor(side / 7.5) - 3)} ${i + 1}`)),
+      [s("text", { class: "name", x: side - 28, y: top + (i + 0.5) * size + 4, "text-anchor": "end" }, s("title", {}, name), shorten(name, Math.floor((side - 30) / 6.7))),
+        s("text", { x: side - 8, y: top + (i + 0.5) * size + 4, "text-anchor": "end" }, i + 1)]),
     cells);
 }
 

@@ -5,31 +5,41 @@ import { h, name } from "./dom.js";
 import { chart } from "./drawing.js";
 import { compact, count, decimal, percent, plural } from "./format.js";
 import { sentence } from "./frame.js";
-import { at, badge, facts, figure, happenings, panel, table } from "./parts.js";
+import { at, badge, facts, figure, panel, table } from "./parts.js";
 
 const NAMED = 12;
 const ROWS = 15;
 const SQUARE = 24;
 
-/** Everything about one race. */
-export function race(found, loop, lately) {
+/** Everything about one race; `last` is one more fact. */
+export function race(found, last = null) {
   const surviving = found.batches.reduce((total, batch) => total + batch.length, 0);
-  const { decision, regret } = found;
+  const { decision, regret, policy } = found;
+  const unknown = `${policy} does not keep the outcomes of pairs`;
   return [
     facts(
       ["Rankers in the race", `${count(surviving)} of ${count(found.rankers)}`, found.winner ? ["Winner: ", h("strong", {}, name(found.winner))] : found.leader ? ["Leader: ", h("strong", {}, name(found.leader))] : "No leader yet"],
-      ["Duels", compact(found.duels), `${count(found.ties)} ties, from which nothing is learned`],
-      ["Days until a decision", found.winner ? "Decided" : decision.days === null ? "Not known" : decision.days < 1 ? "under 1" : decimal(decision.days, decision.days < 10 ? 1 : 0),
-        `at ${compact(decision.per_day)} duels per day`],
-      ["Regret so far (estimate)", compact(regret.spent), `${decimal(regret.per_duel, 3)} per duel`],
-      ["Open impressions", compact(loop.open), "Their windows have not passed."]),
+      ["Duels with a winner", found.duels === null ? "Not known" : compact(found.duels), found.ties === null ? null : `${plural(found.ties, "tie")}, from which nothing is learned`],
+      ["Days until a decision", ...untilDecision(found)],
+      ["Regret so far (estimate)", regret ? compact(regret.spent) : "Not known", regret ? regret.per_duel === null ? null : `${decimal(regret.per_duel, 3)} per duel` : unknown],
+      last),
     h("div", { class: "columns stretch" }, batches(found, surviving), survivorsOverTime(found, surviving)),
-    standings(found),
-    h("div", { class: "columns" }, pairs(found), h("div", { class: "stack" }, estimates(found), panel("Lately", null, happenings(lately.slice(0, 12), { loops: false })))),
+    standings(found, surviving),
+    h("div", { class: "columns" }, pairs(found), estimates(found)),
   ];
 }
 
-function standings({ standings: rows, leader, left_out: leftOut, alpha }) {
+/** How long it still takes, and what that rests on. */
+function untilDecision({ winner, decision, leader, policy }) {
+  if (winner) return ["Decided", "One ranker is left."];
+  if (!decision) return ["Not known", leader === null ? "No duel has been learned from yet." : `An estimate is made for MergeDTS and MergeRUCB, not for ${policy}.`];
+  const { days, per_day: perDay } = decision;
+  if (days === null) return ["Not known", "There was no duel with a winner in the last 24 hours."];
+  return [days < 1 ? "under 1" : decimal(days, days < 10 ? 1 : 0), `at ${compact(perDay)} duels per day`];
+}
+
+function standings({ standings: rows, leader, left_out: leftOut, alpha, duels, policy }, surviving) {
+  if (duels === null) return listed(rows, leader, leftOut, surviving, policy);
   const shown = rows.slice(0, ROWS);
   const rest = rows.slice(ROWS);
   const describe = (each) => ({
@@ -48,7 +58,24 @@ function standings({ standings: rows, leader, left_out: leftOut, alpha }) {
     `Share of duels that a ranker wins against the leader. The interval (${percent(1 - alpha, 0)}) may be read at any time: one that ends below one half says that the ranker is worse.`,
     table("Rankers, those still in the race first", columns, shown.map(describe), { hide: true }),
     rest.length ? h("details", {}, h("summary", {}, `${count(rest.length)} more`), table("More rankers", columns, rest.map(describe), { hide: true })) : null,
-    leftOut ? h("p", { class: "quiet" }, `${plural(leftOut, "further ranker")} that left the race long ago ${leftOut === 1 ? "is" : "are"} not listed.`) : null);
+    notListed(rows, leftOut, surviving));
+}
+
+/** Rankers of a policy that does not know who beat whom. */
+function listed(rows, leader, leftOut, surviving, policy) {
+  const describe = (each) => ({ key: each.ranker, kind: each.survives ? null : "out", cells: [[name(each.ranker), " ", each.ranker === leader ? badge("leader", "good") : null], each.survives ? "yes" : "no"] });
+  const columns = [["Ranker"], ["In the race"]];
+  const rest = rows.slice(ROWS);
+  return panel("Standings", leader === null ? "No duel has been learned from yet." : `${policy} keeps weights of rankers, and not who beat whom: there is nothing to compare with the leader.`,
+    table("Rankers, the leader first", columns, rows.slice(0, ROWS).map(describe), { hide: true }),
+    rest.length ? h("details", {}, h("summary", {}, `${count(rest.length)} more`), table("More rankers", columns, rest.map(describe), { hide: true })) : null,
+    notListed(rows, leftOut, surviving));
+}
+
+function notListed(rows, leftOut, surviving) {
+  if (!leftOut) return null;
+  const still = surviving - rows.filter((each) => each.survives).length;
+  return h("p", { class: "quiet" }, `${plural(leftOut, "further ranker is", "further rankers are")} not listed: ${count(still)} still in the race, ${count(leftOut - still)} eliminated.`);
 }
 
 function against({ against_leader: found }) {
@@ -80,11 +107,13 @@ function survivorsOverTime({ standings: rows }, surviving) {
 }
 
 function estimates({ decision, regret }) {
+  if (!decision && !regret) return null;
   return panel("How this is estimated", null,
     h("ul", { class: "words" },
-      h("li", {}, h("strong", {}, "Decision: "), sentence(decision.how), decision.duels_left ? ` About ${compact(decision.duels_left)} duels are left.` : ""),
-      (decision.assumes ?? []).map((each) => h("li", {}, "Assumes: ", sentence(each))),
-      h("li", {}, h("strong", {}, "Regret: "), sentence(regret.how))));
+      decision ? [
+        h("li", {}, h("strong", {}, "Days until a decision: "), sentence(decision.how), decision.duels_left ? ` About ${compact(decision.duels_left)} duels are left; the smallest gap is ${decimal(decision.gap, 3)}.` : ""),
+        h("li", {}, "This assumes that ", decision.assumes.map((each, i) => [i ? "; that " : "", each]), ".")] : null,
+      regret ? h("li", {}, h("strong", {}, "Regret: "), sentence(regret.how)) : null));
 }
 
 function pairs({ pairs: found }) {
@@ -95,9 +124,9 @@ function pairs({ pairs: found }) {
   const data = { rankers, duels: cut(found.duels), wins: cut(found.wins), label: `Who beat whom, for ${plural(n, "ranker")}; the table below has the numbers` };
   const rows = [];
   for (let i = 0; i < n; i += 1) for (let j = i + 1; j < n; j += 1) if (data.duels[i][j]) rows.push([i, j]);
-  return panel("Pairs", "Each square is a pair: blue where the ranker of the row wins more often, vermilion where it loses; grey pairs never met. Columns have the numbers of rows.",
+  return panel("Pairs", "Each square is a pair: blue where the ranker of the row wins more often, vermilion where it loses; grey pairs never met. Columns are numbered as the rows are.",
     figure(chart(heatmap, data), {
-      caption: found.rankers.length > n ? `The ${n} that are ahead.` : null,
+      caption: found.rankers.length > n ? `The first ${n} of the standings.` : null,
       numbers: () => table("Pairs that met", [["Pair"], ["Duels", "n"], ["First won", "n"], ["Second won", "n"]],
         rows.map(([i, j]) => ({ cells: [[name(rankers[i]), " and ", name(rankers[j])], count(data.duels[i][j]), count(data.wins[i][j]), count(data.wins[j][i])] })), { hide: true }),
     }));

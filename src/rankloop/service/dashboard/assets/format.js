@@ -11,6 +11,14 @@ export const compact = (n) => (n === null || n === undefined ? NOTHING : Math.ab
 
 export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 
+/** An amount of data. */
+export function bytes(n) {
+  const units = ["bytes", "kB", "MB", "GB", "TB"];
+  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, n)) / 3));
+  const amount = n / 1000 ** power;
+  return `${power && amount < 10 ? amount.toFixed(1) : whole.format(amount)} ${units[power]}`;
+}
+
 /** A share as a percentage: 0.0312 is 3.12 %. */
 export const percent = (share, digits = 1) =>
   share === null || share === undefined ? NOTHING : `${(100 * share).toFixed(digits).replace("-", "−")} %`;

@@ -3,9 +3,10 @@
 import { h, name, show } from "./dom.js";
 import { moment } from "./format.js";
 
-const THEMES = [["", "As the system"], ["light", "Light"], ["dark", "Dark"]];
+const THEMES = [["", "System"], ["light", "Light"], ["dark", "Dark"]];
 
 let loopsKnown = [];
+let framed = null; // the address and the number of loops that the frame was last drawn for
 let answeredAt = 0;
 
 /** Tell people who listen to the page. */
@@ -53,7 +54,16 @@ export function frame({ access, address, loops, forget }) {
       h("li", {}, link("#/", "Overview")),
       loopsKnown.map((loop) =>
         h("li", { "data-key": loop.loop }, link(loopAddress(loop.loop), name(loop.loop), h("span", { class: "kind" }, loop.kind))))));
+  const now = `${address} ${loopsKnown.length}`;
+  if (now !== framed) bringIntoView(side);
+  framed = now;
   show(document.getElementById("tools"), themeSwitch(), access === null ? null : keyMenu(access, forget));
+}
+
+/** On a narrow screen the loops stand in one row, which scrolls: the one that is open should be seen. */
+function bringIntoView(side) {
+  const row = side.querySelector("ul"), open = side.querySelector("[aria-current]");
+  if (open) row.scrollLeft = open.offsetLeft - (row.clientWidth - open.offsetWidth) / 2;
 }
 
 export const loopAddress = (loop, ...more) => ["#/loops", loop, ...more].map((part, i) => (i ? encodeURIComponent(part) : part)).join("/");
@@ -78,7 +88,7 @@ function chooseTheme(event) {
 }
 
 function keyMenu(access, forget) {
-  if (access.read_only) return h("span", { class: "whose" }, "To look only");
+  if (access.read_only) return h("span", { class: "whose" }, "Read-only");
   return h("span", { class: "whose" },
     h("span", {}, h("span", { class: "spare" }, "Key: "), h("strong", {}, access.role)),
     h("button", { type: "button", class: "plain", onclick: forget }, "Forget it"));

@@ -4,21 +4,25 @@ import { call, path } from "./api.js";
 import { ask } from "./dialog.js";
 import { diversified } from "./diversify.js";
 import { h, name } from "./dom.js";
+import { race } from "./evaluate.js";
 import { followed } from "./follow.js";
 import { loopAddress, say } from "./frame.js";
 import { compact, plural } from "./format.js";
 import { lists } from "./lists.js";
-import { at, badge, facts, heading, panel, rate, stillCounting } from "./parts.js";
-import { changesTable, receipt } from "./rerank.js";
+import { at, badge, facts, heading, panel, perImpression, stillCounting } from "./parts.js";
+import { changesTable, neighbours, receipt } from "./rerank.js";
 
 /** What is known of a key. */
 export async function keyData(loop, key, signal) {
-  const [detail, history] = await Promise.all([
-    call(path`/v1/loops/${loop}/keys/${key}`, { signal }),
-    call(path`/v1/loops/${loop}/keys/${key}/history`, { signal }),
-  ]);
-  return { detail, history, soon: !history.progress.complete };
+  const detail = await call(path`/v1/loops/${loop}/keys/${key}`, { signal });
+  if (detail.kind === "evaluate") return { detail, race: await raceOf(loop, key, signal), soon: !detail.counted.complete };
+  const history = await call(path`/v1/loops/${loop}/keys/${key}/history`, { signal });
+  return { detail, history, soon: !history.progress.complete || !detail.counted.complete };
 }
+
+/** The race in the duels of a key; "" is that of duels without one. */
+export const raceOf = (loop, key, signal) =>
+  call(`${path`/v1/loops/${loop}/race`}${key ? `?${new URLSearchParams({ key })}` : ""}`, { signal });
 
 export function keyedPage(loop, key) {
   return {
@@ -35,7 +39,7 @@ function content(data, context) {
     heading(key, { badges, actions: actions(detail, context), crumbs: [["#/", "Overview"], [loopAddress(loop), loop]] }),
     facts(
       ["Impressions", compact(detail.impressions), detail.last ? ["last ", at(detail.last)] : "none yet"],
-      ["Clicks", compact(detail.clicks), `${rate(detail.clicks, detail.impressions)} per impression`],
+      ["Clicks", compact(detail.clicks), `${perImpression(detail.clicks, detail.impressions)} per impression`],
       ["Learned from", compact(detail.learned), "lists whose windows have passed"],
       ["Policy", detail.policy, `${detail.kind} loop`]),
     stillCounting(detail.counted),
@@ -44,7 +48,7 @@ function content(data, context) {
 }
 
 const isReverted = ({ detail, history }) =>
-  Boolean(detail.reverted) && !history.changes.some((change) => change.at > detail.reverted && ["exchange", "best"].includes(change.kind));
+  Boolean(detail.reverted) && !history?.changes.some((change) => change.at > detail.reverted && ["exchange", "first"].includes(change.kind));
 
 const setBack = ({ detail }) =>
   h("div", { class: "inset" },
@@ -52,10 +56,11 @@ const setBack = ({ detail }) =>
     h("p", {}, "On ", at(detail.reverted), " all evidence was forgotten, and lists shown before are not learned from. It begins anew, as a new key would: nothing has to be done."));
 
 /** The parts of the page that depend on the kind of loop. */
-export function keyParts({ detail, history }) {
+export function keyParts({ detail, history, race: found }) {
+  if (detail.kind === "evaluate") return race(found);
   if (detail.kind === "diversify") return diversified(detail, history);
   if (detail.kind === "follow") return [followed(detail, history), todays(detail), changesTable(history)];
-  return [h("div", { class: "columns" }, todays(detail), receipt(detail)), changesTable(history)];
+  return [h("div", { class: "columns" }, todays(detail), receipt(detail)), changesTable(history), neighbours(detail)];
 }
 
 function todays({ production, best }) {

@@ -1,7 +1,7 @@
 // Production's list beside another one, with the moves drawn.
 
 import { moves } from "./charts.js";
-import { h, name } from "./dom.js";
+import { h } from "./dom.js";
 import { chart } from "./drawing.js";
 import { count, plural } from "./format.js";
 import { badge } from "./parts.js";
@@ -15,16 +15,19 @@ export function lists(production, other, title, more = () => null) {
   const places = new Map(before.map((item, i) => [item, i]));
   const moved = after.filter((item, i) => places.get(item) !== i).length;
   return [
-    h("p", { class: "quiet" }, moved ? `${plural(moved, "item stands", "items stand")} elsewhere. Blue: moved up; vermilion: moved down.` : "They are the same."),
+    h("p", { class: "quiet" }, moved ? `${plural(moved, "item has", "items have")} moved. Blue: up; vermilion: down.` : "The two lists are the same."),
     h("div", { class: "beside" },
       h("div", {}, h("h3", {}, "Production"),
-        h("ol", { class: "places" }, before.map((item, i) => h("li", {}, h("span", { class: "place" }, i + 1), name(item))))),
+        h("ol", { class: "places" }, before.map((item, i) => h("li", {}, h("span", { class: "place" }, i + 1), titled(item))))),
       chart(moves, { before, after, label: `${plural(moved, "item")} moved; the lists beside name them` }, { class: "between" }),
       h("div", {}, h("h3", {}, title),
-        h("ol", { class: "places" }, after.map((item, i) => h("li", {}, h("span", { class: "place" }, i + 1), name(item), h("span", { class: "marks" }, more(item), move(places.get(item), i))))))),
+        h("ol", { class: "places" }, after.map((item, i) => h("li", {}, h("span", { class: "place" }, i + 1), titled(item), h("span", { class: "marks" }, more(item), move(places.get(item), i))))))),
     production.length > LONGEST ? h("p", { class: "quiet" }, `and ${count(production.length - LONGEST)} more`) : null,
   ];
 }
+
+/** A name that tells itself in full where there is no room for it. */
+const titled = (item) => h("bdi", { class: "name", title: item }, item);
 
 function move(from, to) {
   if (from === to) return null;

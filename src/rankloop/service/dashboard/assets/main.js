@@ -4,11 +4,11 @@ import { call, key, Trouble } from "./api.js";
 import { h, show } from "./dom.js";
 import { draw } from "./drawing.js";
 import { frame, knowsLoops, say, warn } from "./frame.js";
-import { keyPage, troublePage } from "./notices.js";
+import { brokenPage, keyPage, troublePage } from "./notices.js";
 import { pageAt } from "./pages.js";
 
 const EVERY = 3_000;
-const SOON = 600; // while the service is still looking further back
+const SOON = 100; // while the service is still looking further back
 const LONGEST_WAIT = 30_000;
 
 const main = document.getElementById("main");
@@ -67,7 +67,7 @@ async function refresh(mine) {
   clearTimeout(mine.timer);
   if (access === null) return open();
   try {
-    const data = await mine.page.load({ signal: mine.stopping.signal, previous: seen.get(mine.address) });
+    const data = await mine.page.load({ signal: mine.stopping.signal });
     if (current !== mine) return;
     if (mine.failures) say("The service answers again.");
     mine.failures = 0;
@@ -96,11 +96,29 @@ function later(mine, wait) {
 }
 
 function paint(mine, data) {
-  const { title, content } = mine.page.view(data, context(mine));
-  document.title = title ? `${title} · rankloop` : "rankloop";
+  try {
+    const { title, content } = mine.page.view(data, context(mine));
+    document.title = title ? `${title} · rankloop` : "rankloop";
+    show(main, content);
+    draw(main);
+    frame({ access, address: mine.address, loops: data.loops, forget });
+  } catch (error) {
+    broken(mine, error);
+  }
+}
+
+/** Put a page that says what is the matter in the place of one. */
+function replace(mine, { title, content }) {
+  document.title = `${title} · rankloop`;
   show(main, content);
-  draw(main);
-  frame({ access, address: mine.address, loops: data.loops, forget });
+  frame({ access, address: mine.address, forget });
+  mine.text = "";
+}
+
+/** Say that a page could not be made of what the service answered. */
+function broken(mine, error) {
+  reportError(error);
+  replace(mine, brokenPage(error, { retry: () => refresh(mine) }));
 }
 
 /** What a page may ask of the frame. */
@@ -108,7 +126,6 @@ function context(mine) {
   return {
     access,
     isAdmin: access?.role === "admin" && !access.read_only,
-    again: () => paint(mine, seen.get(mine.address) ?? {}),
     refresh: () => refresh(mine),
     enter,
     go,
@@ -118,7 +135,9 @@ function context(mine) {
 /** Say what is the matter: in a banner over what is known, or in the place of the page. */
 function failed(mine, trouble) {
   if (!(trouble instanceof Trouble)) {
-    if (trouble.name !== "AbortError") throw trouble;
+    if (trouble.name === "AbortError") return;
+    broken(mine, trouble);
+    later(mine, LONGEST_WAIT);
     return;
   }
   if (trouble.status === 401) {
@@ -138,11 +157,7 @@ function failed(mine, trouble) {
     warn({ trouble, wait, retry: () => refresh(mine) });
     if (mine.failures === 1) say(`${trouble.message} What you see may be old.`);
   } else {
-    const page = troublePage(trouble, { retry: () => refresh(mine), enter: () => go("#/key") });
-    document.title = `${page.title} · rankloop`;
-    show(main, page.content);
-    frame({ access, address: mine.address, forget });
-    mine.text = "";
+    replace(mine, troublePage(trouble, { retry: () => refresh(mine), enter: () => go("#/key") }));
   }
   later(mine, wait * (0.9 + 0.2 * Math.random()));
 }

@@ -34,7 +34,7 @@ export function keyPage({ ended = false, then = "#/" } = {}) {
       }
     };
     return notice(
-      ended ? "This key is not valid any more" : "An access key, please",
+      ended ? "This key is not valid any more" : "Enter an access key",
       h("p", {},
         ended
           ? "It has expired or was revoked, or the service now has another store. Ask whoever runs the service for a new one. Nothing has been lost."
@@ -51,6 +51,16 @@ export function keyPage({ ended = false, then = "#/" } = {}) {
       h("p", {}, "A link may bring the key along, in a part of the address that browsers do not send: ", h("code", {}, `${location.origin}/#key=KEY`), "."));
   };
   return { open: true, view };
+}
+
+/** What stands in the place of a page that could not be drawn. */
+export function brokenPage(error, { retry }) {
+  return notice("This page cannot be drawn",
+    h("p", {}, "The service answered, but the page's script could not show the answer. Nothing is wrong with your loops, and nothing was changed."),
+    h("pre", { tabindex: "0" }, String(error)),
+    h("p", {}, "Load the page again: it may be older than the service. If that does not help, it is a defect of the dashboard: please report it with the line above. ", h("code", {}, "rankloop live status"), " prints the same facts."),
+    h("p", {}, h("button", { type: "button", class: "main", onclick: () => location.reload() }, "Load again"), " ",
+      h("button", { type: "button", onclick: retry }, "Try now"), " ", h("a", { href: "#/" }, "Go to the overview")));
 }
 
 /** What stands in the place of a page that could not be had. */

@@ -4,7 +4,7 @@ import { h, name } from "./dom.js";
 import { lines, sparkline, whisker } from "./charts.js";
 import { chart } from "./drawing.js";
 import { loopAddress } from "./frame.js";
-import { count, duration, percent, plural, points, when } from "./format.js";
+import { count, decimal, duration, plural, points, when } from "./format.js";
 
 export const heading = (title, { crumbs = [], badges = [], actions = [], lead } = {}) => [
   h("div", { class: "head" },
@@ -95,13 +95,14 @@ const TONES = { live: "good", shadow: "warn", paused: "warn", off: "" };
 export const modeBadge = (mode) => badge(mode, `${TONES[mode] ?? ""}`);
 
 const SLOW = 60;
+const LATELY = 3_600;
 
-/** What is the matter with a loop, in a word or two. */
-export function health(loop) {
-  if (loop.fallbacks) return ["bad", `${plural(loop.fallbacks, "fallback")}`, "Lists of production because something failed: the service's log says what."];
+/** What is the matter with a loop now, in a word or two, and in a sentence. */
+export function health(loop, now) {
+  if (loop.fell_back !== null && now - loop.fell_back < LATELY) return ["bad", "fallbacks", "Within the last hour, lists were production's because something failed: the service's log says what."];
   if (loop.lag > SLOW) return ["warn", `learning lags ${duration(loop.lag)}`, "Windows that have passed wait to be learned from."];
   if (!loop.impressions) return ["", "no traffic yet", "Nobody has asked for a list."];
-  if (!loop.rate.per_hour) return ["", "quiet", "No list was asked for in the last hour."];
+  if (!loop.per_hour) return ["", "quiet", "No list was asked for in the last hour."];
   return ["good", "healthy", ""];
 }
 
@@ -112,7 +113,7 @@ const SAID = {
 
 /** What happened lately. */
 export function happenings(list, { loops = true } = {}) {
-  if (!list.length) return h("p", { class: "quiet" }, "Nothing yet: exchanges, eliminations, reverts and fallbacks will stand here.");
+  if (!list.length) return h("p", { class: "quiet" }, "Nothing yet. Exchanges, eliminations, reverts and fallbacks are listed here.");
   return h("ol", { class: "events" }, list.map((each) => {
     const [word, tone] = SAID[each.kind] ?? [each.kind, ""];
     return h("li", {}, at(each.at),
@@ -126,8 +127,9 @@ export function happenings(list, { loops = true } = {}) {
 /** A remark while the journal is still being counted. */
 export const stillCounting = (counted) =>
   counted && !counted.complete
-    ? h("p", { class: "quiet" }, counted.since ? ["Counted back to ", at(counted.since), " so far; older entries follow."] : "The journal is being counted.")
+    ? h("p", { class: "quiet" }, counted.since ? ["Entries back to ", at(counted.since), " have been counted so far; older ones follow."] : "The journal is being counted.")
     : null;
 
-export const rate = (clicks, impressions) => (impressions ? percent(clicks / impressions) : "–");
+/** Clicks per impression: of lists that are clicked several times there may be more than one. */
+export const perImpression = (clicks, impressions) => (impressions ? decimal(clicks / impressions) : "–");
 
