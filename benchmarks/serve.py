@@ -29,7 +29,7 @@ from pathlib import Path
 import uvloop
 
 import rankloop as rl
-from rankloop.live.partitions import partition_of
+from rankloop.live.partition_ids import partition_of
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 

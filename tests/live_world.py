@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rankloop as rl
+from rankloop.live.apply_entries import choice_in
 from rankloop.live.entries import (
     CLICK,
     Arm,
@@ -17,7 +18,6 @@ from rankloop.live.entries import (
     unpack_event,
 )
 from rankloop.live.learner import OVERHEAD
-from rankloop.live.replay import choice_in
 from rankloop.live.stores import Store
 
 MakeStore = Callable[[], Store]

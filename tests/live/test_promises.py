@@ -19,7 +19,7 @@ from live_world import Clock, MakeStore, check_whole, crash, in_journal, open_li
 import rankloop as rl
 from rankloop.live import upkeep
 from rankloop.live.entries import Kind
-from rankloop.live.replaying import Replay
+from rankloop.live.replay import Replay
 from rankloop.live.sqlite import SQLiteStore
 from rankloop.live.stores import Store, StoreLost
 

@@ -38,7 +38,7 @@ from service_client import ADMIN
 
 import rankloop as rl
 from rankloop.live.directory import Directory
-from rankloop.live.partitions import partition_named, partition_of
+from rankloop.live.partition_ids import partition_named, partition_of
 from rankloop.live.postgres import PostgresStore
 
 KEYS = 40

@@ -11,8 +11,8 @@ import pytest
 from service_client import ADMIN, Running, Wire, request, served, wire
 
 from rankloop.service import app
+from rankloop.service.fast_path import QuickProtocol
 from rankloop.service.limits import Limits
-from rankloop.service.quick import QuickProtocol
 from rankloop.service.routes import ROUTES
 
 ITEMS = ["a", "b", "c"]

@@ -11,9 +11,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from service_client import Running, served
 
 from rankloop.live import StoreLost
-from rankloop.service.gathering import GATHERED
 from rankloop.service.limits import Limits
 from rankloop.service.metrics import BUCKETS
+from rankloop.service.partition_queries import GATHERED
 
 AWKWARD = ['say "hi"', "two\nlines", "back\\slash", "{loop=1} 2", "tab\tand\rreturn", "ラーメン", "\\n", "a" * 1000]
 """Names of loops that a careless writer of the format would break it with."""

@@ -25,7 +25,7 @@ from command_line import refused
 from playwright.sync_api import Page, expect
 
 import rankloop as rl
-from rankloop.service import onlooking
+from rankloop.service import read_only as onlooking
 from rankloop.service.app import App
 from rankloop.service.run import address_of, listen, server_of
 

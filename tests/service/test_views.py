@@ -10,7 +10,7 @@ import pytest
 from service_client import Running, served
 
 from rankloop.live.stores import StoreLost
-from rankloop.live.views import looking
+from rankloop.live.views import view_cache as looking
 from rankloop.service.limits import Limits
 from rankloop.service.openapi import document
 

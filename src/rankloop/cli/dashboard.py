@@ -39,7 +39,7 @@ def dashboard(
         raise Refused(f"there is no store {store}: name one with --store, or set RANKLOOP_STORE")
     with refusing():
         with extra("serve", "the dashboard needs uvicorn, uvloop, httptools and msgspec"):
-            from rankloop.service.onlooking import show
+            from rankloop.service.read_only import show
         try:
             show(store, host=host, port=port, when_ready=lambda address, key: _greet(store, address, key))
         except StoreError as error:

@@ -169,7 +169,7 @@ def revert(
         ask(url, "POST", f"{path}/revert")
     else:
         with _refusing(store, WAY_OUT):
-            from rankloop.live.whole import open_for_key
+            from rankloop.live.all_partitions import open_for_key
 
             with open_for_key(store, loop, key) as live:
                 confirm(live.best(loop, key))
@@ -199,7 +199,7 @@ def _pause(loop: str, store: str, url: str | None, *, paused: bool) -> None:
         ask(url, "POST", path_of("v1", "loops", loop, "pause" if paused else "resume"))
         return
     with _refusing(store, WAY_OUT):
-        from rankloop.live.whole import open_for_loops
+        from rankloop.live.all_partitions import open_for_loops
 
         with open_for_loops(store) as loops:
             loops.change(loop, paused=paused)

@@ -75,8 +75,8 @@ def serve(
                 from rankloop.live.opening import open_store
 
                 open_store(store)  # refuses other addresses, and says what is missing
-                from rankloop.service.fleet.serving import prepare
-                from rankloop.service.fleet.serving import serve as run_workers
+                from rankloop.service.fleet.launch import prepare
+                from rankloop.service.fleet.launch import serve as run_workers
 
                 n, first_key, fixed = prepare(store, workers=workers, partitions=partitions, peer_host=peer_host)
                 if n > 1:

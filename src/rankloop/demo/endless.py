@@ -17,7 +17,7 @@ from rankloop.client import Client, ServiceAway, ServiceError
 from rankloop.demo.compiling import compile_policies
 from rankloop.demo.home import Home
 from rankloop.demo.searching import Evaluating, Reranking, Searching
-from rankloop.demo.serving import service
+from rankloop.demo.service_process import service
 from rankloop.demo.traffic import Event, World
 from rankloop.demo.trending import Trending
 from rankloop.examples.docs_search.corpus import open_corpus

@@ -16,7 +16,7 @@ from rankloop.demo.compiling import POLICIES, compile_policies
 from rankloop.demo.home import Home
 from rankloop.demo.pictures import pictures
 from rankloop.demo.searching import FREQUENT_SEARCHES, SEARCHES, Evaluating, Reranking, Searching
-from rankloop.demo.serving import service
+from rankloop.demo.service_process import service
 from rankloop.demo.traffic import Visit, World, play
 from rankloop.demo.trending import Trending
 from rankloop.examples.docs_search.corpus import open_corpus

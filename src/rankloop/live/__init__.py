@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rankloop.live.all_partitions import Whole
     from rankloop.live.asynchronous import AsyncLive
     from rankloop.live.explain import LiveExplanation
     from rankloop.live.live import Live
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from rankloop.live.stores import Store, StoreError, StoreLost
     from rankloop.live.uplift import Uplift
     from rankloop.live.verify import Verification
-    from rankloop.live.whole import Whole
 else:
     from importlib import import_module
 

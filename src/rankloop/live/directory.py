@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import rankloop.live.postgres_tables as sql
-from rankloop.live.partitions import MOST_PARTITIONS
+from rankloop.live.partition_ids import MOST_PARTITIONS
 from rankloop.live.postgres import PostgresStore
 from rankloop.live.postgres_database import Database
 from rankloop.live.stores import StoreError

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from rankloop.live.apply_entries import choice_in
 from rankloop.live.entries import (
     CLICK,
     OTHER,
@@ -23,8 +24,7 @@ from rankloop.live.impressions import page_in
 from rankloop.live.learner import DuelLearner, FeatureLearner, Learner
 from rankloop.live.pages import page_of
 from rankloop.live.propensity import propensity
-from rankloop.live.replay import choice_in
-from rankloop.live.replaying import Replay
+from rankloop.live.replay import Replay
 from rankloop.live.stores import Store
 from rankloop.live.tokens import Ticket
 from rankloop.policies.clicks.cascade_ducb import WEIGHT

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from rankloop.live.apply_entries import choice_in, unpack_list
 from rankloop.live.entries import (
     Arm,
     Entry,
@@ -21,8 +22,7 @@ from rankloop.live.entries import (
 from rankloop.live.loops import Loops
 from rankloop.live.pages import page_of
 from rankloop.live.propensity import propensity
-from rankloop.live.replay import choice_in, unpack_list
-from rankloop.live.replaying import split_base
+from rankloop.live.replay import split_base
 from rankloop.live.settings import Settings
 from rankloop.live.stores import Store
 from rankloop.storage import replacing

@@ -17,6 +17,7 @@ from itertools import islice
 from typing import Any
 
 from rankloop.interleaving import Interleaving
+from rankloop.live.apply_entries import policy_view
 from rankloop.live.deadlines import Deadlines
 from rankloop.live.entries import (
     CLICK,
@@ -36,11 +37,10 @@ from rankloop.live.entries import (
 )
 from rankloop.live.journal import Journal
 from rankloop.live.learner import DuelLearner, Learner
+from rankloop.live.learner_cache import WarmLearners
 from rankloop.live.loops import Loop, Loops
-from rankloop.live.replay import policy_view
 from rankloop.live.stores import StoreError, StoreLost
 from rankloop.live.tokens import Ticket, said_number
-from rankloop.live.warm import WarmLearners
 
 logger = logging.getLogger("rankloop.live")
 

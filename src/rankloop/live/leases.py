@@ -21,7 +21,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 import rankloop.live.postgres_tables as sql
-from rankloop.live.partitions import mark_of
+from rankloop.live.partition_ids import mark_of
 from rankloop.live.postgres_connection import PATIENCE_AT_WORK, Connection, at_work
 from rankloop.live.postgres_database import LEASE, Database, NoStore
 from rankloop.live.stores import Batch, Header, StoreError, StoreLost

@@ -12,24 +12,24 @@ from pathlib import Path
 from typing import Any, Self
 
 from rankloop.live.catalogues import check_items_with_features
+from rankloop.live.choosing import Showing
 from rankloop.live.entries import Entry, Kind, pack_json
+from rankloop.live.event_joining import Hearing
 from rankloop.live.explain import LiveExplanation, explain
 from rankloop.live.export import rows, write_table
-from rankloop.live.hearing import Hearing
 from rankloop.live.impressions import Impressions
 from rankloop.live.journal import Journal
+from rankloop.live.learner_cache import WarmLearners
 from rankloop.live.loops import Loop, Loops
 from rankloop.live.names import check_name, check_names
 from rankloop.live.opening import open_store
 from rankloop.live.pages import Pins, check_pinned
 from rankloop.live.settings import Settings, duration, one_of, read_config, size
-from rankloop.live.showing import Showing
 from rankloop.live.shown import LiveDuel, Shown
 from rankloop.live.stores import Store, StoreError
 from rankloop.live.tokens import Foreign, Signer, Unknown
 from rankloop.live.upkeep import Upkeep, attend
 from rankloop.live.verify import Verification, Verifier
-from rankloop.live.warm import WarmLearners
 from rankloop.policies import SafetyReceipt
 from rankloop.wording import shorten
 

@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from rankloop.interleaving import Interleaver
+from rankloop.live.apply_entries import Sessions
 from rankloop.live.deadlines import Deadlines
 from rankloop.live.entries import Arm, Closing, Entry, Fate, Kind, pack_json, unpack_json
 from rankloop.live.journal import Journal
 from rankloop.live.learner import Catalogue
-from rankloop.live.replay import Sessions
 from rankloop.live.settings import CHANGEABLE, Settings, one_of
 from rankloop.live.uplift import BUCKETS, HoldoutCounts
 

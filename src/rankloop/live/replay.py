@@ -1,102 +1,267 @@
-"""Entries applied to learners: how a learner is brought back, and how the journal is checked."""
+"""The journal replayed: every learner as it was after any entry, and every list that it chose on the way."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
+import base64
+import heapq
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
+from rankloop.live.apply_entries import apply, choice_in, unpack_list
 from rankloop.live.entries import (
+    CLICK,
     Arm,
     Choice,
     Closing,
     Entry,
+    Event,
     Fate,
     Kind,
+    pack_choice,
+    pack_event,
     unpack_choice,
     unpack_closing,
-    unpack_json,
+    unpack_event,
 )
-from rankloop.live.learner import DuelLearner, Learner
-from rankloop.live.pages import policy_positions
-
-Sessions = list[tuple[int, int]]
-"""Numbers of the OPENED entries that began new random numbers, and their seeds."""
+from rankloop.live.learner import Learner, new_learner
+from rankloop.live.loops import Loops
+from rankloop.live.stores import Snapshot, Store, StoreError
 
 
-def session_at(sessions: Sessions, seq: int) -> tuple[int, int]:
-    """The session that an entry belongs to; (0, 0) before the first that began new random numbers."""
-    if not sessions:
-        return 0, 0
-    place = bisect_left(sessions, (seq, 0))
-    return sessions[place - 1] if place else (0, 0)
+@dataclass
+class Replayed:
+    """A learner during a replay, with its open impressions and the lists that they are counted in."""
+
+    learner: Learner
+    names_of: Callable[[int], tuple[str, ...]]
+    """Finds the names of a list that nothing has referred to for a while."""
+    open: dict[int, Choice] = field(default_factory=dict)
+    events: dict[int, list[Event]] = field(default_factory=dict)
+    lists: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    replaced: dict[int, int] = field(default_factory=dict)
+    """When each of the lists but the current one was replaced, in that order."""
+    trouble: str = ""
+    """What is wrong with the last entry."""
+
+    def take(self, entry: Entry, loops: Loops) -> Choice | None:
+        """Let one entry happen; the choice that comes out of it anew, if it is one."""
+        kind, number, before = entry.kind, entry.impression or 0, self.learner.version
+        self.trouble = ""
+        if kind == Kind.EVENT:
+            self.events.setdefault(number, []).append(unpack_event(entry.body))
+            return None
+        told: Choice | Closing | None = None
+        if kind == Kind.CHOICE or kind == Kind.RECOVERED:
+            told = self._begin(entry)
+        elif kind == Kind.CLOSE:
+            told = unpack_closing(entry.body)
+            self.trouble = self._check_closing(number, told)
+            if self.trouble:
+                return None
+        made = apply(self.learner, entry, loops.sessions, self.open.__getitem__, self.lists.__getitem__, told)
+        if kind == Kind.CLOSE:
+            del self.open[number]
+            self.events.pop(number, None)
+            if self.replaced and not self.open:
+                self._forget_lists(entry.at - 2 * loops.by_number[self.learner.loop].window)
+        elif kind == Kind.LIST:
+            if before:
+                self.replaced[before] = entry.at
+            self.lists[entry.seq] = tuple(unpack_list(entry.body)[0])
+        return made
+
+    def _begin(self, entry: Entry) -> Choice:
+        """The choice of an impression that begins."""
+        choice = choice_in(entry)
+        self.open[entry.seq if entry.kind == Kind.CHOICE else entry.impression or 0] = choice
+        if choice.version and choice.version not in self.lists:  # a crash had lost it, and the list has changed
+            self.lists[choice.version] = self.names_of(choice.version)
+            self.replaced[choice.version] = entry.at
+        return choice
+
+    def _forget_lists(self, before: int) -> None:
+        """Forget lists that were replaced before a moment: no impression that a crash has lost can refer to them."""
+        while self.replaced:
+            version, at = next(iter(self.replaced.items()))
+            if at > before:
+                return
+            del self.replaced[version]
+            self.lists.pop(version, None)
+
+    def _check_closing(self, number: int, closing: Closing) -> str:
+        """An impression is closed once, with the clicks that came before, and learned from if the policy chose it."""
+        choice = self.open.get(number)
+        if choice is None:
+            return f"impression {number} was closed twice, or never began"
+        clicks = {event.value for event in self.events.get(number, ()) if event.action == CLICK}
+        if set(closing.clicks) != clicks:
+            return f"impression {number} was clicked at {sorted(clicks)}, and closed with {list(closing.clicks)}"
+        if closing.fate == Fate.LEARNED and (choice.arm != Arm.POLICY or number < self.learner.reverted):
+            return f"impression {number} was learned from, though it should not have been"
+        return ""
+
+    def pack(self) -> bytes:
+        """The learner and what is open, for a journal whose entries up to here are removed."""
+        rest = {
+            "open": {seq: _text(pack_choice(choice)) for seq, choice in self.open.items()},
+            "events": {seq: [_text(pack_event(event)) for event in events] for seq, events in self.events.items()},
+            "lists": {version: list(names) for version, names in self.lists.items()},
+            "replaced": self.replaced,
+        }
+        state = self.learner.pack()
+        return len(state).to_bytes(4, "little") + state + zlib.compress(json.dumps(rest).encode(), 1)
+
+    def unpack(self, packed: bytes) -> None:
+        """Take over what `pack` wrote."""
+        state, rest = split_base(packed)
+        self.learner.unpack(state)
+        self.open = open_in_base(packed)
+        self.events = {
+            int(seq): [unpack_event(_bytes(body)) for body in bodies] for seq, bodies in rest["events"].items()
+        }
+        self.lists = {int(version): tuple(names) for version, names in rest["lists"].items()}
+        self.replaced = {int(version): at for version, at in rest.get("replaced", {}).items()}
 
 
-def policy_view(
-    choice: Choice, positions: int, clicks: Sequence[int], seen: int | None
-) -> tuple[list[int], int | None]:
-    """Clicks and how far was seen in terms of the policy's own list, without pinned items and what they pushed out."""
-    if not choice.pinned:
-        return list(clicks), None if seen is None else min(seen, len(choice.items))
-    places = policy_positions(len(choice.items), choice.pinned, positions)
-    own = [place for position in clicks if (place := places[position]) is not None]
-    looked = places if seen is None else places[:seen]
-    return own, sum(place is not None for place in looked)
+def split_base(packed: bytes) -> tuple[bytes, dict[str, Any]]:
+    """The packed learner in a base, and the rest of it."""
+    n = int.from_bytes(packed[:4], "little")
+    return packed[4 : 4 + n], json.loads(zlib.decompress(packed[4 + n :]))
 
 
-def apply(
-    learner: Learner,
-    entry: Entry,
-    sessions: Sessions,
-    choice_of: Callable[[int], Choice],
-    names_of: Callable[[int], Sequence[str]],
-    told: Choice | Closing | None = None,
-) -> Choice | None:
-    """Let one entry happen to a learner, as it happened then; the choice that comes out of it, if it is one.
+def open_in_base(packed: bytes) -> dict[int, Choice]:
+    """The choices of the impressions that were open where the journal begins."""
+    rest = split_base(packed)[1]
+    return {int(seq): unpack_choice(_bytes(body)) for seq, body in rest["open"].items()}
 
-    `told` is what the entry tells, where the caller has looked already.
+
+def names_in_store(store: Store, version: int, learner: int) -> tuple[str, ...]:
+    """The names in a list that a learner had, also where the entry of the list has been removed."""
+    entry = store.entry(version)
+    if entry is not None:
+        return tuple(unpack_list(entry.body)[0])
+    base = store.base(learner)
+    lists = {} if base is None else split_base(base.state)[1]["lists"]
+    if str(version) not in lists:
+        raise StoreError(f"{store.name} has no list {version}: it is damaged")
+    return tuple(lists[str(version)])
+
+
+def _text(body: bytes) -> str:
+    return base64.b64encode(body).decode()
+
+
+def _bytes(text: str) -> bytes:
+    return base64.b64decode(text)
+
+
+class Replay:
+    """Replays a store's journal up to an entry, for all learners or for some of them.
+
+    Parameters
+    ----------
+    store
+        The store, open for reading at least.
+    trimmed
+        Number of the entry up to which entries have been removed.
+    upto
+        Number of the last entry to replay.
+    part, parts
+        Which part of the learners to replay: those whose number leaves the remainder `part`. Several passes over a
+        large store need little memory.
+    only
+        The only learner to replay, if not all of a part.
+    all_learners
+        Whether learners to whom nothing happens are there as well.
     """
-    made, kind = None, entry.kind
-    if kind == Kind.CHOICE:
-        choice = told if isinstance(told, Choice) else unpack_choice(entry.body)
-        if choice.arm not in (Arm.POLICY, Arm.SHADOW):
-            return None
-        session, seed = session_at(sessions, entry.seq)
-        if learner.session != session:
-            learner.reseed(session, seed)
-        items, notes = learner.choose()
-        made = Choice(choice.arm, choice.bucket, learner.version, items, notes, choice.deferred, choice.pinned)
-    elif kind == Kind.CLOSE:
-        closing = told if isinstance(told, Closing) else unpack_closing(entry.body)
-        if closing.fate != Fate.LEARNED:
-            return None
-        choice = choice_of(entry.impression or 0)
-        names = names_of(choice.version) if choice.version != learner.version else learner.names
-        if isinstance(learner, DuelLearner):
-            learner.learn_winner(choice, names, closing.winner)
-        else:
-            clicks, seen = policy_view(choice, learner.settings.positions, closing.clicks, closing.seen)
-            learner.learn(choice, names, clicks, seen)
-    elif kind == Kind.LIST:
-        listed, rows = unpack_list(entry.body)
-        learner.relist(entry.seq, listed, rows)
-    elif kind == Kind.REVERT:
-        learner.revert(entry.seq)
-    elif kind == Kind.LEARNER:
-        body = unpack_json(entry.body)
-        learner.seed = body["seed"]
-        learner.session = session_at(sessions, entry.seq)[0]
-    else:
-        return None
-    learner.applied = entry.seq
-    return made
 
+    def __init__(
+        self,
+        store: Store,
+        trimmed: int,
+        upto: int,
+        *,
+        part: int = 0,
+        parts: int = 1,
+        only: int | None = None,
+        all_learners: bool = True,
+    ) -> None:
+        self.store, self._trimmed, self._upto = store, trimmed, upto
+        self._part, self._parts, self._only, self._all = part, parts, only, all_learners
+        self._done = -1
+        """Number of the last entry that has been replayed; -1 before the first."""
+        self.loops = Loops()
+        self.learners: dict[int, Replayed] = {}
 
-def unpack_list(body: bytes) -> tuple[list[str], list[int]]:
-    """The names of a LIST entry, and the rows of the catalogue that they stood for where there is one."""
-    values = unpack_json(body)
-    return (values["names"], values["rows"]) if isinstance(values, dict) else (values, [])
+    def __iter__(self) -> Iterator[tuple[Entry, Replayed | None, Choice | None]]:
+        """Each entry with the learner after it, and the choice made anew where the entry is one."""
+        if self._done < 0:
+            self._done = self._trimmed
+            if self._trimmed:
+                self._begin()
+        for entry in self._entries():
+            self._done = entry.seq
+            if not entry.learner:
+                if entry.seq > self._trimmed:
+                    self.loops.take(entry)
+                yield entry, None, None
+                continue
+            if self._only not in (None, entry.learner) or entry.learner % self._parts != self._part:
+                continue
+            replayed = self.learners.get(entry.learner)
+            if replayed is None:
+                replayed = self._bring_in(entry.learner)
+            yield entry, replayed, replayed.take(entry, self.loops)
 
+    def through(self, upto: int) -> Iterator[tuple[Entry, Replayed | None, Choice | None]]:
+        """Go on up to another entry, from the last one that was asked for."""
+        self._upto = upto
+        yield from self
+        self._done = max(self._done, upto)
 
-def choice_in(entry: Entry) -> Choice:
-    """The choice of a CHOICE or RECOVERED entry."""
-    return unpack_choice(entry.body[8:] if entry.kind == Kind.RECOVERED else entry.body)
+    @property
+    def done(self) -> int:
+        """Number of the entry up to which everything has been replayed."""
+        return max(self._done, self._trimmed)
+
+    def _entries(self) -> Iterator[Entry]:
+        if self._only is None:
+            yield from self.store.entries(self._done, self._upto)
+            return
+        shared = self.store.entries(self._done, self._upto, learner=0)
+        own = self.store.entries(self._done, self._upto, learner=self._only)
+        yield from heapq.merge(shared, own)
+
+    def _begin(self) -> None:
+        for entry in self.store.entries(0, self._trimmed, learner=0):
+            self.loops.take(entry)
+        if not self._all:
+            return
+        one = None if self._only is None else self.store.learner(self._only)
+        for known in self.store.learners() if one is None else (one,):
+            mine = self._only in (None, known.number) and known.number % self._parts == self._part
+            if mine and self.store.base(known.number) is not None:
+                self._bring_in(known.number)
+
+    def _bring_in(self, number: int) -> Replayed:
+        """A learner as it was where the journal begins."""
+        replayed = self.learners[number] = self._learner(number)
+        base = self.store.base(number) if self._trimmed else None
+        if base is not None:
+            replayed.unpack(base.state)
+        return replayed
+
+    def _learner(self, number: int) -> Replayed:
+        known = self.store.learner(number)
+        assert known is not None
+        loop = self.loops.by_number[known.loop]
+        learner = new_learner(number, loop.number, known.key, loop.settings, None, loop.catalogue)
+        return Replayed(learner, lambda version: names_in_store(self.store, version, number))
+
+    def bases(self) -> Iterator[Snapshot]:
+        """The learners as they are now, for a journal that begins here."""
+        for number, replayed in self.learners.items():
+            yield Snapshot(number, replayed.learner.applied, replayed.pack())

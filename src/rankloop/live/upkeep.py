@@ -13,10 +13,10 @@ from typing import Any, Protocol
 from rankloop.live.entries import Kind, pack_json, unpack_closing
 from rankloop.live.impressions import Impressions
 from rankloop.live.journal import Journal
+from rankloop.live.learner_cache import WarmLearners
 from rankloop.live.loops import Loops
-from rankloop.live.replaying import Replay
+from rankloop.live.replay import Replay
 from rankloop.live.stores import Snapshot, StoreLost
-from rankloop.live.warm import WarmLearners
 
 logger = logging.getLogger("rankloop.live")
 

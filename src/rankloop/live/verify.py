@@ -9,7 +9,7 @@ from rankloop.interleaving import Interleaver
 from rankloop.live.entries import Choice, Entry, Kind, unpack_json
 from rankloop.live.impressions import page_in
 from rankloop.live.learner import DuelLearner
-from rankloop.live.replaying import Replay, Replayed
+from rankloop.live.replay import Replay, Replayed
 from rankloop.live.stores import Store
 
 LEARNERS_AT_ONCE = 20_000

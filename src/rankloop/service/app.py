@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from rankloop.live import StoreError
-from rankloop.service.answering import answer, told
-from rankloop.service.heads import Heads
+from rankloop.service.dispatch import answer, told
+from rankloop.service.header_cache import Heads
 from rankloop.service.keys import Key
 from rankloop.service.logs import logger, tell_unusual
 from rankloop.service.openapi import document

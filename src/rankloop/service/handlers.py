@@ -11,8 +11,8 @@ from rankloop.live import Settings, Shown
 from rankloop.live.events import FIELDS
 from rankloop.live.settings import CHANGEABLE
 from rankloop.service import messages
+from rankloop.service.event_requests import hear_all
 from rankloop.service.gauges import FALLBACKS, of_loops, of_process
-from rankloop.service.hearing import hear_all
 from rankloop.service.logs import logger
 from rankloop.service.messages import MOST_EVENTS
 from rankloop.service.metrics import of_workers, text

@@ -13,7 +13,7 @@ from urllib.parse import unquote_to_bytes
 from msgspec import Meta
 
 from rankloop.service import beacon, handlers, messages, ubi, view_messages, views
-from rankloop.service.dashboard import serving
+from rankloop.service.dashboard import static_files as serving
 from rankloop.service.messages import Role
 from rankloop.service.request import Query, Reply, Request
 from rankloop.service.service import Service

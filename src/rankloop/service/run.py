@@ -16,8 +16,8 @@ import uvicorn
 
 from rankloop.live.stores import Store, StoreError
 from rankloop.service.app import App
+from rankloop.service.fast_path import QuickProtocol
 from rankloop.service.logs import log_to
-from rankloop.service.quick import QuickProtocol
 from rankloop.service.service import Service, admin_key
 
 SECONDS_TO_DRAIN = 10

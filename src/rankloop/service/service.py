@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from rankloop.live import Live, Settings, Shown, StoreError
-from rankloop.live.merging import merged_status
+from rankloop.live.merged_status import merged_status
 from rankloop.live.names import check_names
 from rankloop.live.pages import check_pinned, page_of
 from rankloop.live.settings import read_config
 from rankloop.live.stores import Store
-from rankloop.service.gathering import GATHERED, plain_status
 from rankloop.service.keys import LOOK_AGAIN, KeyRing
 from rankloop.service.limits import Limits, Rates
 from rankloop.service.logs import logger
 from rankloop.service.messages import RankRequest
 from rankloop.service.metrics import Metrics
-from rankloop.service.partitions import Elsewhere, Partition, Partitions
+from rankloop.service.owned_partitions import Elsewhere, Partition, Partitions
+from rankloop.service.partition_queries import GATHERED, plain_status
 from rankloop.service.problems import Problem
 from rankloop.service.request import Reply, Request
 

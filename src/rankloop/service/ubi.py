@@ -14,8 +14,8 @@ from typing import Any
 
 from rankloop.checks import is_number, is_whole
 from rankloop.datasets.ubi import CLICK_ACTIONS
+from rankloop.service.event_requests import hear_all
 from rankloop.service.handlers import read_events
-from rankloop.service.hearing import hear_all
 from rankloop.service.messages import MOST_EVENTS, Heard, HeardAll
 from rankloop.service.problems import Problem
 from rankloop.service.request import Reply, Request

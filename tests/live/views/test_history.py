@@ -13,7 +13,7 @@ import rankloop as rl
 from rankloop.live.views import history as module
 from rankloop.live.views.history import history
 from rankloop.live.views.key import key
-from rankloop.live.views.looking import looking_at
+from rankloop.live.views.view_cache import looking_at
 
 
 def whole(live: rl.Live, loop: str, name: str) -> dict[str, Any]:

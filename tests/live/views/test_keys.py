@@ -10,7 +10,7 @@ from live_world import Clock, MakeStore, close_all, open_live
 from views_world import LIST, ODD_KEYS, InSQL, busy, keys
 
 import rankloop as rl
-from rankloop.live.views import following
+from rankloop.live.views import journal_counts as following
 from rankloop.live.views import keys as page_of_keys
 from rankloop.live.views.keys import keys_in, merge_keys
 

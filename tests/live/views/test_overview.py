@@ -13,9 +13,9 @@ from live_world import Clock, MakeStore, close_all, crash, open_live
 from views_world import LIST, ODD_KEYS, InSQL, busy, overview, raced, wanted
 
 import rankloop as rl
-from rankloop.live.views import looking
-from rankloop.live.views.looking import looking_at
+from rankloop.live.views import view_cache as looking
 from rankloop.live.views.overview import COUNTS, MINUTES, merge_overviews, overview_of
+from rankloop.live.views.view_cache import looking_at
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ from views_world import InSQL, raced
 
 import rankloop as rl
 from rankloop.live.settings import POLICIES
-from rankloop.live.views import looking
 from rankloop.live.views import race as module
+from rankloop.live.views import view_cache as looking
 from rankloop.live.views.intervals import preference_intervals
 from rankloop.live.views.race import KEEP_PAIRS, race
 

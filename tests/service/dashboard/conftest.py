@@ -16,7 +16,7 @@ from live_world import Clock
 from playwright.sync_api import Page, expect
 from service_client import ADMIN, Running, served
 
-from rankloop.live.views import looking
+from rankloop.live.views import view_cache as looking
 from rankloop.service.limits import Limits
 
 __all__ = ["browser", "page"]

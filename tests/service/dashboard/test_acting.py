@@ -19,9 +19,9 @@ from service_client import ADMIN, Running, served
 
 import rankloop as rl
 from rankloop.live import StoreLost
-from rankloop.service import onlooking as onlooking_module
+from rankloop.service import read_only as onlooking_module
 from rankloop.service.app import App
-from rankloop.service.onlooking import Onlooker
+from rankloop.service.read_only import Onlooker
 from rankloop.service.run import address_of, listen, server_of
 
 POLL = 3_000

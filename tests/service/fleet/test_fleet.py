@@ -18,11 +18,11 @@ from service_client import ADMIN, Running, served
 import rankloop as rl
 from rankloop.live import Whole
 from rankloop.live.directory import Directory, Worker
-from rankloop.live.partitions import mark_of, partition_named, partition_of
+from rankloop.live.partition_ids import mark_of, partition_named, partition_of
 from rankloop.live.postgres import PostgresStore
 from rankloop.service.fleet import fleet
 from rankloop.service.fleet.fleet import Fleet
-from rankloop.service.fleet.serving import prepare
+from rankloop.service.fleet.launch import prepare
 from rankloop.service.limits import Limits
 from rankloop.service.service import Service
 
@@ -308,7 +308,7 @@ def test_a_lease_that_was_taken(pair: tuple[Running, Running], store: str, postg
 def test_a_request_is_passed_on_once(pair: tuple[Running, Running]) -> None:
     """A worker that gets a request from another and does not own the partition either says so."""
     from rankloop.service.keys import Key
-    from rankloop.service.partitions import Elsewhere
+    from rankloop.service.owned_partitions import Elsewhere
     from rankloop.service.request import Request
     from rankloop.service.routes import BY_NAME
 

@@ -22,7 +22,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from service_client import ADMIN
 
 from rankloop.live import Whole
-from rankloop.live.partitions import partition_of
+from rankloop.live.partition_ids import partition_of
 
 PARTITIONS = 6
 ITEMS = ["a", "b", "c"]

@@ -20,7 +20,7 @@ import pytest
 from rankloop.live import StoreError
 from rankloop.service.fleet import supervisor as module
 from rankloop.service.fleet.supervisor import Supervisor
-from rankloop.service.fleet.telling import Orders
+from rankloop.service.fleet.worker_messages import Orders
 
 SECONDS = 60.0
 

@@ -14,10 +14,10 @@ from typing import Any
 from rankloop.live.entries import CLICK, Entry, Kind
 from rankloop.live.learner import DuelLearner, FeatureLearner, Learner, ListLearner
 from rankloop.live.live import Live
-from rankloop.live.replaying import Replay
+from rankloop.live.replay import Replay
 from rankloop.live.stores import Store, StoreError
 from rankloop.live.views.key import attractions
-from rankloop.live.views.looking import Looking, known_key, looking_at
+from rankloop.live.views.view_cache import Looking, known_key, looking_at
 
 SECONDS = 0.15
 """How long one look may replay: some 4,000 lists, so that 10,000 of them take three looks."""

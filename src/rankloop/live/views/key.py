@@ -8,7 +8,7 @@ from typing import Any
 from rankloop.live.explain import looks_at_items
 from rankloop.live.learner import FeatureLearner, Learner
 from rankloop.live.live import Live
-from rankloop.live.views.looking import known_key, looking_at
+from rankloop.live.views.view_cache import known_key, looking_at
 
 
 def key(live: Live, loop: str, name: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rankloop.live.live import Live
-from rankloop.live.views.looking import looking_at
+from rankloop.live.views.view_cache import looking_at
 
 MOST = 200
 """Keys of one page."""

@@ -9,10 +9,10 @@ from typing import Any
 
 from rankloop.live.live import Live
 from rankloop.live.loops import Loop
-from rankloop.live.merging import merged_status, tally
-from rankloop.live.views.happenings import MOST, happenings
+from rankloop.live.merged_status import merged_status, tally
 from rankloop.live.views.keys import merge_counted
-from rankloop.live.views.looking import Looking, looking_at
+from rankloop.live.views.recent_activity import MOST, happenings
+from rankloop.live.views.view_cache import Looking, looking_at
 
 MINUTES = 180
 """Minutes of traffic in an answer."""

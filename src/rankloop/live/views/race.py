@@ -12,10 +12,10 @@ from rankloop.live.entries import unpack_news
 from rankloop.live.learner import Learner
 from rankloop.live.live import Live
 from rankloop.live.loops import Loop
-from rankloop.live.replaying import names_in_store
+from rankloop.live.replay import names_in_store
 from rankloop.live.stores import StoreError, StoreLost
 from rankloop.live.views.intervals import preference_intervals
-from rankloop.live.views.looking import Looking, known_key, looking_at
+from rankloop.live.views.view_cache import Looking, known_key, looking_at
 from rankloop.policies.dueling.merging import OBSERVED, _MergePolicy
 from rankloop.theory import merge_duels
 

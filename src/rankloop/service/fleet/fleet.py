@@ -14,17 +14,17 @@ from rankloop.live import StoreError
 from rankloop.live.directory import Directory, Sight, Worker
 from rankloop.live.settings import read_config, size
 from rankloop.live.shared_loops import SharedLoops
-from rankloop.service.answering import told
+from rankloop.service.dispatch import told
 from rankloop.service.fleet.frames import Answer, Forward, Question, Told, peer_secret
-from rankloop.service.fleet.holding import Holding
+from rankloop.service.fleet.held_partitions import Holding
 from rankloop.service.fleet.peers import Answered, Asked, Listening, Peer, PeerLost, cannot_reach
 from rankloop.service.fleet.planning import plan
-from rankloop.service.fleet.telling import LEASE, THIS_MACHINE
-from rankloop.service.gathering import GATHERED
+from rankloop.service.fleet.worker_messages import LEASE, THIS_MACHINE
 from rankloop.service.gauges import of_process
 from rankloop.service.keys import Key, KeyRing
 from rankloop.service.logs import logger
-from rankloop.service.partitions import Elsewhere, Partitions
+from rankloop.service.owned_partitions import Elsewhere, Partitions
+from rankloop.service.partition_queries import GATHERED
 from rankloop.service.problems import Problem
 from rankloop.service.request import Reply, Request
 from rankloop.service.routes import BY_NAME

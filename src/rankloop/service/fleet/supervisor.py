@@ -23,7 +23,7 @@ import msgspec
 
 from rankloop.live import StoreError
 from rankloop.live.directory import Directory
-from rankloop.service.fleet.telling import Orders, Word
+from rankloop.service.fleet.worker_messages import Orders, Word
 from rankloop.service.logs import logger
 
 SECONDS_TO_START = 120.0

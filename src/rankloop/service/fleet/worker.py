@@ -17,7 +17,7 @@ import msgspec
 
 from rankloop.live import StoreError
 from rankloop.service.fleet.fleet import Fleet
-from rankloop.service.fleet.telling import Orders, Word
+from rankloop.service.fleet.worker_messages import Orders, Word
 from rankloop.service.run import Server, serve_from
 from rankloop.service.service import Service, admin_key
 

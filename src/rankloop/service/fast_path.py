@@ -15,10 +15,10 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from rankloop.live import StoreError
 from rankloop.live.events import FIELDS
-from rankloop.service.answering import problem
+from rankloop.service.dispatch import problem
+from rankloop.service.event_requests import hear
 from rankloop.service.handlers import ranked, read_event, read_rank
-from rankloop.service.heads import Head
-from rankloop.service.hearing import hear
+from rankloop.service.header_cache import Head
 from rankloop.service.logs import tell_unusual
 from rankloop.service.messages import encode
 from rankloop.service.problems import Problem, senseless

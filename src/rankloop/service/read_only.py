@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from rankloop.live import Live, StoreError
-from rankloop.live.partitions import partition_named, partition_of
-from rankloop.live.views.looking import looking_at
-from rankloop.live.whole import partitions
-from rankloop.service.gathering import GATHERED
+from rankloop.live.all_partitions import partitions
+from rankloop.live.partition_ids import partition_named, partition_of
+from rankloop.live.views.view_cache import looking_at
 from rankloop.service.keys import Key, digest_of, new_key
 from rankloop.service.limits import Limits
+from rankloop.service.partition_queries import GATHERED
 from rankloop.service.run import address_of, listen, serve_from
 from rankloop.service.service import Answer, Service
 

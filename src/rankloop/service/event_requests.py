@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from rankloop.service.messages import Heard, HeardAll, encode
-from rankloop.service.partitions import Elsewhere, Partition
+from rankloop.service.owned_partitions import Elsewhere, Partition
 from rankloop.service.problems import Problem
 from rankloop.service.request import Request
 from rankloop.service.service import Service

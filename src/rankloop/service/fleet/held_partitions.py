@@ -11,7 +11,7 @@ from rankloop.live.leases import LeaseHeld
 from rankloop.live.postgres import PostgresStore
 from rankloop.live.shared_loops import SharedLoops
 from rankloop.service.logs import logger
-from rankloop.service.partitions import Partition, Partitions
+from rankloop.service.owned_partitions import Partition, Partitions
 
 SECONDS_TO_FINISH = 5.0
 """How long requests that are being answered from a partition may take before it is handed over."""

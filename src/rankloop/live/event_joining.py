@@ -22,10 +22,10 @@ from rankloop.live.entries import (
 from rankloop.live.events import PLAIN, check_event
 from rankloop.live.impressions import Impression, Impressions
 from rankloop.live.journal import Journal
+from rankloop.live.learner_cache import WarmLearners
 from rankloop.live.loops import Loop, Loops, count
 from rankloop.live.pages import Pins, page_of
 from rankloop.live.tokens import Foreign, Signer, Unknown, said_number
-from rankloop.live.warm import WarmLearners
 from rankloop.wording import shorten
 
 TAKEN_AT_ONCE = 200

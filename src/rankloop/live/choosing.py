@@ -11,13 +11,13 @@ from rankloop.live.entries import Arm, Choice, Kind, pack_choice, pack_json, pac
 from rankloop.live.impressions import Impression, Impressions
 from rankloop.live.journal import Journal
 from rankloop.live.learner import Learner
+from rankloop.live.learner_cache import WarmLearners
 from rankloop.live.loops import Loop, Loops, count
 from rankloop.live.names import check_names
 from rankloop.live.pages import Pins, page_of
 from rankloop.live.shown import LiveDuel, Shown
 from rankloop.live.stores import StoreLost
 from rankloop.live.tokens import Signer, Ticket
-from rankloop.live.warm import WarmLearners
 from rankloop.wording import shorten
 
 logger = logging.getLogger("rankloop.live")

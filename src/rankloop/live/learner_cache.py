@@ -10,12 +10,12 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 
+from rankloop.live.apply_entries import apply, choice_in
 from rankloop.live.entries import Choice, Entry, Kind, pack_json
 from rankloop.live.journal import Journal
 from rankloop.live.learner import Learner, new_learner, size_of_names
 from rankloop.live.loops import Loop, Loops
-from rankloop.live.replay import apply, choice_in
-from rankloop.live.replaying import names_in_store, open_in_base, split_base
+from rankloop.live.replay import names_in_store, open_in_base, split_base
 from rankloop.live.stores import KnownLearner, Snapshot, StoreError
 
 logger = logging.getLogger("rankloop.live")

@@ -10,7 +10,7 @@ import pytest
 from live_world import Clock, open_live
 
 from rankloop.live import Live
-from rankloop.live.prompt import CLOSED_AT_ONCE, Prompt
+from rankloop.live.nonblocking import CLOSED_AT_ONCE, Prompt
 from rankloop.live.sqlite import SQLiteStore
 
 ITEMS = ["a", "b", "c", "d"]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 from rankloop.live.explain import LiveExplanation
 from rankloop.live.export import write_table
 from rankloop.live.live import Live
-from rankloop.live.merging import merged_status, tally
+from rankloop.live.merged_status import merged_status, tally
 from rankloop.live.opening import open_store
-from rankloop.live.partitions import partition_named, partition_of
+from rankloop.live.partition_ids import partition_named, partition_of
 from rankloop.live.stores import Store
 from rankloop.live.verify import Verification
 from rankloop.policies import SafetyReceipt

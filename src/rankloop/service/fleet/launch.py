@@ -9,7 +9,7 @@ from collections.abc import Callable
 from rankloop.live import StoreError
 from rankloop.live.directory import Directory
 from rankloop.service.fleet.supervisor import Supervisor
-from rankloop.service.fleet.telling import LEASE, THIS_MACHINE, Orders
+from rankloop.service.fleet.worker_messages import LEASE, THIS_MACHINE, Orders
 from rankloop.service.keys import KeyRing
 from rankloop.service.logs import log_to
 from rankloop.service.run import Greeting, address_of, listen

@@ -10,7 +10,7 @@ from msgspec.structs import fields
 from service_client import Running
 
 from rankloop.service import view_messages
-from rankloop.service.dashboard.serving import PAGE, assets
+from rankloop.service.dashboard.static_files import PAGE, assets
 
 
 def test_the_page_needs_no_key_and_holds_no_data(on_sqlite: Running) -> None:

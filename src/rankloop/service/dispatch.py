@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rankloop.live import StoreError, StoreLost
 from rankloop.service.logs import logger, request_id
 from rankloop.service.messages import encode
-from rankloop.service.partitions import Elsewhere
+from rankloop.service.owned_partitions import Elsewhere
 from rankloop.service.problems import MEDIA_TYPE, Problem
 from rankloop.service.request import Reply, Request
 from rankloop.service.service import Service

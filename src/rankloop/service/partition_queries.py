@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rankloop.live import Live
-from rankloop.live.merging import tally
+from rankloop.live.merged_status import tally
 from rankloop.live.views.keys import keys_in
 from rankloop.live.views.overview import overview_of
 

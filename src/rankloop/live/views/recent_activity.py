@@ -7,9 +7,9 @@ from typing import Any
 
 from rankloop.live.entries import Entry, Kind, unpack_json, unpack_news
 from rankloop.live.loops import Loops
-from rankloop.live.replaying import names_in_store
+from rankloop.live.replay import names_in_store
 from rankloop.live.stores import Store, StoreError, StoreLost
-from rankloop.live.views.looking import Looking
+from rankloop.live.views.view_cache import Looking
 
 MOST = 50
 

@@ -12,7 +12,7 @@ from typing import Any
 from rankloop.live.live import Live
 from rankloop.live.loops import Loop
 from rankloop.live.stores import KnownLearner
-from rankloop.live.views.following import Following
+from rankloop.live.views.journal_counts import Following
 
 SECONDS = 0.05
 """How long one look may count or replay what it has not seen yet."""

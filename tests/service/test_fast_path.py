@@ -14,7 +14,7 @@ from service_client import ADMIN, Running, Wire, request, served, wire
 from rankloop.live import StoreLost
 from rankloop.live.sqlite import SQLiteStore
 from rankloop.live.stores import Batch
-from rankloop.service.heads import LONGEST_HEAD, MOST_HEADS, Head, Heads
+from rankloop.service.header_cache import LONGEST_HEAD, MOST_HEADS, Head, Heads
 from rankloop.service.limits import Limits
 
 ITEMS = ["a", "b", "c"]

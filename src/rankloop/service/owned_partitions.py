@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from rankloop.live import Live
-from rankloop.live.partitions import partition_named, partition_of
-from rankloop.live.prompt import Prompt
+from rankloop.live.nonblocking import Prompt
+from rankloop.live.partition_ids import partition_named, partition_of
 from rankloop.service.committing import Committer
 
 
