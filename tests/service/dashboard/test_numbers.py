@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 from urllib.parse import quote
 
@@ -48,25 +49,27 @@ def of_key(running: Running, loop: str, key: str) -> tuple[Any, Any]:
     """What is known of a key, and its history once it is complete."""
     path = f"/v1/loops/{quote(loop)}/keys/{quote(key, safe='')}"
     for _ in range(200):
-        history = get(running, f"{path}/history")
-        if history["progress"]["complete"]:
-            return get(running, path), history
+        detail, history = get(running, path), get(running, f"{path}/history")
+        if history["progress"]["complete"] and detail["counted"]["complete"]:
+            return detail, history
     raise AssertionError("the history does not come to an end")
 
 
 # -- numbers as people read them ---------------------------------------------------------------------------------
 
 
-def signed(text: str) -> str:
+def rounded(n: float, digits: int) -> str:
+    """A number with so many digits; halves go away from 0, as people round."""
+    text = f"{Decimal(n).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):,}"
     return text.replace("-", "−")
 
 
 def number(n: float | None, digits: int = 0) -> str:
-    return "–" if n is None else signed(f"{n:,.{digits}f}")
+    return "–" if n is None else rounded(n, digits)
 
 
 def decimal(n: float | None, digits: int = 2) -> str:
-    return "–" if n is None else signed(f"{n:.{digits}f}")
+    return "–" if n is None else rounded(n, digits).replace(",", "")
 
 
 def short(n: float) -> str:
@@ -75,11 +78,11 @@ def short(n: float) -> str:
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    return "–" if share is None else signed(f"{100 * share:.{digits}f} %")
+    return "–" if share is None else f"{rounded(100 * share, digits)} %"
 
 
 def points(share: float) -> str:
-    return ("+" if share > 0 else "") + signed(f"{100 * share:.2f}")
+    return ("+" if share > 0 else "") + rounded(100 * share, 2)
 
 
 def plural(n: int, one: str, many: str = "") -> str:
@@ -373,7 +376,7 @@ def test_a_race(visit: Open, shop: Running) -> None:
     squares = section(page, "Pairs").locator("svg g > title").all_text_contents()
     assert squares == [
         f"{names[i]} beat {names[j]} in {wins[i][j]:,} of {duels[i][j]:,} duels "
-        f"({decimal(100 * wins[i][j] / duels[i][j] + 1e-9, 0)} %)"
+        f"({percent(wins[i][j] / duels[i][j], 0)})"
         for i in range(len(names))
         for j in range(len(names))
         if i != j and duels[i][j]
