@@ -21,7 +21,7 @@ from rankloop.service.header_cache import Heads
 from rankloop.service.keys import Key
 from rankloop.service.logs import logger, tell_unusual
 from rankloop.service.openapi import document
-from rankloop.service.problems import Problem
+from rankloop.service.problems import ProblemDetails
 from rankloop.service.request import Reply, Request, no_loop, read_query
 from rankloop.service.routes import ROUTES, Route, Router
 from rankloop.service.service import Service
@@ -165,14 +165,16 @@ class App:
                     told_why = (
                         "this server only shows a store: change it with `rankloop serve`, or `rankloop live revert`"
                     )
-                    raise Problem(405, told_why, headers=[(b"allow", b"GET")])
+                    raise ProblemDetails(405, told_why, headers=[(b"allow", b"GET")])
                 if foreign and route.method != "GET" and not route.browser:
-                    raise Problem(403, "pages of other sites may not do this: send it from a program of your own")
+                    raise ProblemDetails(
+                        403, "pages of other sites may not do this: send it from a program of your own"
+                    )
                 if route.browser and origin is not None:
                     cors = self._cors(origin)
                 reply = await self._handle(route, parameters, scope, receive, authorization, origin, length, id_)
         except Exception as error:
-            if isinstance(error, Problem) and error.status == 429:
+            if isinstance(error, ProblemDetails) and error.status == 429:
                 service.metrics.refused["rate"] += 1
             reply = told(error, id_.decode(), label)
         body = reply.body
@@ -209,11 +211,11 @@ class App:
             return await route.handler(service, Request(parameters, b"", None, id_.decode()))
         if not service.ready:
             why = "the service is ending: send again" if service.draining else "the service is still loading"
-            raise Problem(503, why, retry_after=1)
+            raise ProblemDetails(503, why, retry_after=1)
         busy = service.requests >= service.limits.requests
         if busy and route.fall_back is None:
             service.metrics.refused["busy"] += 1
-            raise Problem(503, f"{TOO_MANY_REQUESTS}: send again in a moment", retry_after=1)
+            raise ProblemDetails(503, f"{TOO_MANY_REQUESTS}: send again in a moment", retry_after=1)
         address = (scope.get("client") or ("",))[0]
         if authorization is not None:
             key = self._key(authorization, address)
@@ -240,13 +242,15 @@ class App:
         """Refuse what a key may not do."""
         assert route.role is not None
         if not key.allows(route.role):
-            raise Problem(403, f"a key of role {key.role} may not do this: it takes one of role {route.role} or admin")
+            raise ProblemDetails(
+                403, f"a key of role {key.role} may not do this: it takes one of role {route.role} or admin"
+            )
         loop = parameters.get("loop")
         if loop is not None and not key.sees(loop):
             raise no_loop(loop)
         if key.origins:
             if origin is None or origin.decode("latin-1").lower() not in key.origins:
-                raise Problem(403, "this key is for web pages of other origins", field="Origin")
+                raise ProblemDetails(403, "this key is for web pages of other origins", field="Origin")
             self.service.browser_rates.check(address, "an address")
         else:
             self.service.rates.check(key.id, "a key")
@@ -260,14 +264,14 @@ class App:
             raise self._no_key("this key is not known here, has expired or was revoked", address)
         return key
 
-    def _no_key(self, why: str, address: str) -> Problem:
+    def _no_key(self, why: str, address: str) -> ProblemDetails:
         """Refuse somebody without a key; and, if that happens often, without looking at what they send next."""
         guesses = self.service.guesses
         wait = guesses.wait(address)
         self.service.metrics.refused["key"] += 1
         if wait:
-            return Problem(429, "too many requests without a valid key: wait", retry_after=int(wait) + 1)
-        return Problem(401, why, headers=[(b"www-authenticate", b'Bearer realm="rankloop"')])
+            return ProblemDetails(429, "too many requests without a valid key: wait", retry_after=int(wait) + 1)
+        return ProblemDetails(401, why, headers=[(b"www-authenticate", b'Bearer realm="rankloop"')])
 
     def _open_envelope(self, body: bytes, address: str) -> tuple[Key, bytes]:
         try:
@@ -278,7 +282,9 @@ class App:
         if key is None:
             raise self._no_key("this key is not known here, has expired or was revoked", address)
         if not key.origins:
-            raise Problem(403, "only a browser's key may stand in the body: send others as `Authorization: Bearer KEY`")
+            raise ProblemDetails(
+                403, "only a browser's key may stand in the body: send others as `Authorization: Bearer KEY`"
+            )
         return key, bytes(envelope.events)
 
     async def _body(self, receive: Receive, length: bytes | None, most: int) -> bytes:
@@ -296,21 +302,21 @@ class App:
                         raise self._too_large(most)
         except TimeoutError:
             close = [(b"connection", b"close")]
-            raise Problem(408, "the body did not come in time: send it again", headers=close) from None
+            raise ProblemDetails(408, "the body did not come in time: send it again", headers=close) from None
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def _too_large(self, most: int) -> Problem:
+    def _too_large(self, most: int) -> ProblemDetails:
         told = f"a request has at most {most:,} bytes here: send events or items in parts"
-        return Problem(413, told, headers=[(b"connection", b"close")])
+        return ProblemDetails(413, told, headers=[(b"connection", b"close")])
 
     def _no_route(self, scope: Scope, methods: dict[str, Route], origin: bytes | None) -> Reply:
         if not methods:
-            raise Problem(404, "there is no such path: GET /openapi.json lists them")
+            raise ProblemDetails(404, "there is no such path: GET /openapi.json lists them")
         if scope["method"] == "OPTIONS" and origin is not None and any(route.browser for route in methods.values()):
             allowed = self._cors(origin)
             return Reply(204, b"", headers=[*allowed, *PREFLIGHT] if allowed else [])
         allow = ", ".join(sorted(methods))
-        raise Problem(405, f"this path takes {allow}", headers=[(b"allow", allow.encode())])
+        raise ProblemDetails(405, f"this path takes {allow}", headers=[(b"allow", allow.encode())])
 
     def _cors(self, origin: bytes) -> list[tuple[bytes, bytes]]:
         """What lets a web page read the answer, if some browser key is for its origin."""

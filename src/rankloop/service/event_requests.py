@@ -10,7 +10,7 @@ import msgspec
 
 from rankloop.service.messages import Heard, HeardAll, encode
 from rankloop.service.owned_partitions import Elsewhere, Partition
-from rankloop.service.problems import Problem
+from rankloop.service.problems import ProblemDetails
 from rankloop.service.request import Request
 from rankloop.service.service import Service
 
@@ -49,7 +49,7 @@ async def _hear_in_parts(service: Service, request: Request, given: Sequence[Any
         asked = Request({}, encode(some), request.key, request.id)
         reply = await service.workers.forward(number, "events", asked)
         if reply.status != 200:
-            raise Problem(503, msgspec.json.decode(reply.body)["detail"], retry_after=1)
+            raise ProblemDetails(503, msgspec.json.decode(reply.body)["detail"], retry_after=1)
         return _read_answers(reply.body).events
 
     answers = await asyncio.gather(*map(one, places), return_exceptions=True)

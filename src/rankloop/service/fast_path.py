@@ -21,7 +21,7 @@ from rankloop.service.handlers import ranked, read_event, read_rank
 from rankloop.service.header_cache import Head
 from rankloop.service.logs import tell_unusual
 from rankloop.service.messages import encode
-from rankloop.service.problems import Problem, senseless
+from rankloop.service.problems import ProblemDetails, senseless
 
 if TYPE_CHECKING:
     from rankloop.service.app import App
@@ -243,7 +243,7 @@ class QuickProtocol(HttpToolsProtocol):
         if error is not None:
             status = 503
             told = f"{error}: send it again" if isinstance(error, StoreError) else "the event could not be written"
-            self._reply = self._problem(Problem(503, told, retry_after=1))
+            self._reply = self._problem(ProblemDetails(503, told, retry_after=1))
         else:
             service.metrics.fates[self._fate] += 1
         seconds = time.perf_counter() - self._begun
@@ -256,7 +256,7 @@ class QuickProtocol(HttpToolsProtocol):
             self.transport.close()
         self.on_response_complete()
 
-    def _problem(self, error: Problem) -> bytes:
+    def _problem(self, error: ProblemDetails) -> bytes:
         reply = problem(error, self._id.decode())
         return self._whole(reply.status, reply.body, reply.media, reply.headers)
 

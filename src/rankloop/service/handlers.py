@@ -16,7 +16,7 @@ from rankloop.service.gauges import FALLBACKS, of_loops, of_process
 from rankloop.service.logs import logger
 from rankloop.service.messages import MOST_EVENTS
 from rankloop.service.metrics import of_workers, text
-from rankloop.service.problems import Problem, senseless, unreadable
+from rankloop.service.problems import ProblemDetails, senseless, unreadable
 from rankloop.service.request import Reply, Request, no_loop
 from rankloop.service.service import Service
 
@@ -109,7 +109,9 @@ async def events(service: Service, request: Request) -> Reply:
             raise senseless(ValueError(heard.reason), FIELDS)
         return Reply.of(heard)
     if len(given) > MOST_EVENTS:
-        raise Problem(422, f"a request has at most {MOST_EVENTS:,} events, not {len(given):,}: send them in parts")
+        raise ProblemDetails(
+            422, f"a request has at most {MOST_EVENTS:,} events, not {len(given):,}: send them in parts"
+        )
     return Reply.of(messages.HeardAll(await hear_all(service, request, given)))
 
 
@@ -177,7 +179,9 @@ async def put_loop(service: Service, request: Request) -> Reply:
         raise unreadable(error) from None
     for word, value in given.items():
         if word not in fields and isinstance(value, dict | list):
-            raise Problem(422, f"{word}: a parameter of a policy is a number, a text, true, false or null", field=word)
+            raise ProblemDetails(
+                422, f"{word}: a parameter of a policy is a number, a text, true, false or null", field=word
+            )
 
     def call() -> bool:
         manager = service.manager
@@ -186,13 +190,13 @@ async def put_loop(service: Service, request: Request) -> Reply:
         except ValueError as error:
             raise senseless(error, fields) from None
         except (TypeError, OverflowError, MemoryError, ArithmeticError) as error:
-            raise Problem(422, f"the policy refuses these settings ({error})") from None
+            raise ProblemDetails(422, f"the policy refuses these settings ({error})") from None
         is_new = loop not in manager.loops
         try:
             manager.create(loop, **given)
         except ValueError as error:
             problem = senseless(error, fields)
-            raise problem if is_new else Problem(409, problem.detail, field=problem.field) from None
+            raise problem if is_new else ProblemDetails(409, problem.detail, field=problem.field) from None
         there = manager.settings(loop)
         asked = {word: getattr(settings, word) for word in CHANGEABLE if word in given}
         changed = {word: value for word, value in asked.items() if value != getattr(there, word)}
@@ -201,7 +205,7 @@ async def put_loop(service: Service, request: Request) -> Reply:
                 manager.change(loop, **changed)
             except ValueError as error:
                 problem = senseless(error, fields)
-                raise Problem(409, problem.detail, field=problem.field) from None
+                raise ProblemDetails(409, problem.detail, field=problem.field) from None
         if is_new:
             there.warm_up()
         return is_new
@@ -265,7 +269,9 @@ async def of_key(service: Service, loop: str, call: Callable[[], Body]) -> Body:
     try:
         return await service.call(call)
     except ValueError as error:
-        raise no_loop(loop) if loop not in service.manager.loops else Problem(404, str(error), field="key") from None
+        raise (
+            no_loop(loop) if loop not in service.manager.loops else ProblemDetails(404, str(error), field="key")
+        ) from None
 
 
 async def get_impression(service: Service, request: Request) -> Reply:
@@ -275,11 +281,11 @@ async def get_impression(service: Service, request: Request) -> Reply:
     def call() -> dict[str, Any]:
         loop = part.live.loop_of(id_)
         if loop is None or not request.sees(loop):
-            raise Problem(404, "there is no impression with this id here", field="id")
+            raise ProblemDetails(404, "there is no impression with this id here", field="id")
         try:
             return part.live.explain(id_).to_json()
         except ValueError as error:
-            raise Problem(404, str(error), field="id") from None
+            raise ProblemDetails(404, str(error), field="id") from None
 
     with service.at_id(id_) as part:
         return Reply.of(await service.call(call))
@@ -320,7 +326,7 @@ async def revoke_key(service: Service, request: Request) -> Reply:
     try:
         key = await service.call(lambda: service.keys.revoke(request.parameters["id"]))
     except KeyError as error:
-        raise Problem(404, error.args[0], field="id") from None
+        raise ProblemDetails(404, error.args[0], field="id") from None
     await service.spread()
     logger.info("access key %s was revoked", key.id)
     return Reply.of(key.info)
@@ -329,7 +335,7 @@ async def revoke_key(service: Service, request: Request) -> Reply:
 def only_whole_service(request: Request) -> None:
     """Refuse the key of a tenant."""
     if request.loops is not None:
-        raise Problem(403, "this key is for single loops: access keys are made with one for the whole service")
+        raise ProblemDetails(403, "this key is for single loops: access keys are made with one for the whole service")
 
 
 # -- the service itself ------------------------------------------------------------------------------------------

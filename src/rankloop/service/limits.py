@@ -10,7 +10,7 @@ from typing import Any
 
 from rankloop.checks import is_number
 from rankloop.live.settings import one_of
-from rankloop.service.problems import Problem
+from rankloop.service.problems import ProblemDetails
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,8 @@ class Rates:
             raise too_many(what, self._rate, wait)
 
 
-def too_many(what: str, rate: float, wait: float) -> Problem:
+def too_many(what: str, rate: float, wait: float) -> ProblemDetails:
     """What to say to somebody who asks too often."""
-    return Problem(
+    return ProblemDetails(
         429, f"{what} may make {rate:g} requests per second: wait, and send again", retry_after=int(wait) + 1
     )

@@ -30,7 +30,7 @@ _NO_SUCH = re.compile(r"there is no ([\w ]+) '(.*?)':")
 _MISSING = re.compile(r"missing required field `(.*?)`")
 
 
-class Problem(Exception):
+class ProblemDetails(Exception):
     """An answer that says why something was not done.
 
     Parameters
@@ -48,7 +48,7 @@ class Problem(Exception):
 
     Examples
     --------
-    >>> Problem(422, "items must not be empty", field="items").to_json()["title"]
+    >>> ProblemDetails(422, "items must not be empty", field="items").to_json()["title"]
     'The request does not make sense'
     """
 
@@ -77,7 +77,7 @@ class Problem(Exception):
         return body
 
 
-def unreadable(error: Exception) -> Problem:
+def unreadable(error: Exception) -> ProblemDetails:
     """What to say of a body that is no JSON, or not of the shape that is asked for.
 
     >>> from rankloop.service.messages import RankRequest
@@ -88,10 +88,10 @@ def unreadable(error: Exception) -> Problem:
     items[0]: expected `str`, got `int`
     """
     if isinstance(error, RecursionError):
-        return Problem(400, "the body is nested too deeply")
+        return ProblemDetails(400, "the body is nested too deeply")
     text = str(error)
     if not isinstance(error, msgspec.ValidationError):
-        return Problem(400, f"the body is not JSON ({text}): send a JSON document in UTF-8")
+        return ProblemDetails(400, f"the body is not JSON ({text}): send a JSON document in UTF-8")
     place = _PLACE.search(text)
     field = "" if place is None else place[1].removeprefix("$").removeprefix(".")
     told = text if place is None else text[: place.start()]
@@ -100,10 +100,10 @@ def unreadable(error: Exception) -> Problem:
         if named is not None:
             field = f"{field}.{named[1]}".removeprefix(".")
     told = told[:1].lower() + told[1:]
-    return Problem(422, f"{field}: {told}" if field else told, field=field or None)
+    return ProblemDetails(422, f"{field}: {told}" if field else told, field=field or None)
 
 
-def senseless(error: ValueError, fields: Iterable[str]) -> Problem:
+def senseless(error: ValueError, fields: Iterable[str]) -> ProblemDetails:
     """What to say of values that the live loop refuses; its sentence names the field.
 
     >>> senseless(ValueError("positions must be at least 1, not 0"), ["key", "positions"]).field
@@ -113,6 +113,6 @@ def senseless(error: ValueError, fields: Iterable[str]) -> Problem:
     missing = _NO_SUCH.match(text)
     if missing is not None:
         what = missing[1].split()[0]
-        return Problem(422, text, field=missing[2] if what in ("field", "setting", "parameter") else what)
+        return ProblemDetails(422, text, field=missing[2] if what in ("field", "setting", "parameter") else what)
     found = {field: match.start() for field in fields if (match := re.search(rf"\b{field}\b", text))}
-    return Problem(422, text, field=min(found, key=lambda field: found[field]) if found else None)
+    return ProblemDetails(422, text, field=min(found, key=lambda field: found[field]) if found else None)

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 from rankloop.service.keys import Key
 from rankloop.service.messages import encode
-from rankloop.service.problems import Problem
+from rankloop.service.problems import ProblemDetails
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -34,7 +34,7 @@ def read_query(given: bytes, known: Mapping[str, Query]) -> dict[str, str]:
     try:
         pairs = dict(parse_qsl(given.decode("latin-1"), keep_blank_values=True, errors="strict"))
     except ValueError:
-        raise Problem(422, "what follows the question mark is not UTF-8, percent-encoded") from None
+        raise ProblemDetails(422, "what follows the question mark is not UTF-8, percent-encoded") from None
     found = {name: pairs.get(name, each.default) for name, each in known.items()}
     for name, value in found.items():
         schema = known[name].schema
@@ -42,9 +42,9 @@ def read_query(given: bytes, known: Mapping[str, Query]) -> dict[str, str]:
             is_number = value.isascii() and value.isdigit() and len(value) < 10
             if not is_number or not schema["minimum"] <= int(value) <= schema["maximum"]:
                 wanted = f"a whole number from {schema['minimum']} to {schema['maximum']}"
-                raise Problem(422, f"{name} must be {wanted}, not {value[:40]!r}", field=name)
+                raise ProblemDetails(422, f"{name} must be {wanted}, not {value[:40]!r}", field=name)
         elif len(value) > schema["maxLength"]:
-            raise Problem(422, f"{name} must have at most {schema['maxLength']:,} characters", field=name)
+            raise ProblemDetails(422, f"{name} must have at most {schema['maxLength']:,} characters", field=name)
     return found
 
 
@@ -101,8 +101,8 @@ class Reply:
         return cls(status, encode(value))
 
 
-def no_loop(loop: str) -> Problem:
+def no_loop(loop: str) -> ProblemDetails:
     """What to say where there is no such loop, or none that the key may know of."""
-    return Problem(
+    return ProblemDetails(
         404, f"there is no loop {loop[:80]!r}: create it with PUT /v1/loops/NAME, or ask GET /v1/loops", field="loop"
     )

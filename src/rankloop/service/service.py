@@ -25,7 +25,7 @@ from rankloop.service.messages import RankRequest
 from rankloop.service.metrics import Metrics
 from rankloop.service.owned_partitions import Elsewhere, Partition, Partitions
 from rankloop.service.partition_queries import GATHERED, plain_status
-from rankloop.service.problems import Problem
+from rankloop.service.problems import ProblemDetails
 from rankloop.service.request import Reply, Request
 
 Answer = TypeVar("Answer")
@@ -269,7 +269,7 @@ class Service:
         """Refuse to wait, where too many wait already."""
         if self.pending >= self.limits.threads:
             self.metrics.refused["busy"] += 1
-            raise Problem(503, f"{self.pending} calls wait already: send again in a moment", retry_after=1)
+            raise ProblemDetails(503, f"{self.pending} calls wait already: send again in a moment", retry_after=1)
 
     async def call(self, call: Callable[[], Answer]) -> Answer:
         """Do something in a thread, where it may wait for the store."""
@@ -284,7 +284,7 @@ class Service:
         """Return once everything that a partition has taken in until now is durable."""
         if part.committer.waiting >= self.limits.requests:
             self.metrics.refused["busy"] += 1
-            raise Problem(503, "too many requests wait for the disk: send again in a moment", retry_after=1)
+            raise ProblemDetails(503, "too many requests wait for the disk: send again in a moment", retry_after=1)
         await part.committer.durable()
 
     async def rank_waiting(self, part: Partition, loop: str, asked: RankRequest) -> Shown:

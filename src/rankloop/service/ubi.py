@@ -17,7 +17,7 @@ from rankloop.datasets.ubi import CLICK_ACTIONS
 from rankloop.service.event_requests import hear_all
 from rankloop.service.handlers import read_events
 from rankloop.service.messages import MOST_EVENTS, Heard, HeardAll
-from rankloop.service.problems import Problem
+from rankloop.service.problems import ProblemDetails
 from rankloop.service.request import Reply, Request
 from rankloop.service.service import Service
 
@@ -44,7 +44,9 @@ async def _take(service: Service, request: Request, kind: str, read: Callable[[A
     given = read_events(request.body)
     records: Sequence[Any] = [given] if isinstance(given, dict) else given
     if len(records) > MOST_EVENTS:
-        raise Problem(422, f"a request has at most {MOST_EVENTS:,} records, not {len(records):,}: send them in parts")
+        raise ProblemDetails(
+            422, f"a request has at most {MOST_EVENTS:,} records, not {len(records):,}: send them in parts"
+        )
     found = [read(_unwrapped(record)) for record in records]
     heard = iter(await hear_all(service, request, [event for event in found if isinstance(event, dict)]))
     answers = [Heard(NOT_UNDERSTOOD, event) if isinstance(event, str) else next(heard) for event in found]

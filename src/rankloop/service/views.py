@@ -8,7 +8,7 @@ from rankloop.live.views.keys import MOST, merge_keys, read_cursor
 from rankloop.live.views.overview import merge_overviews
 from rankloop.live.views.race import race
 from rankloop.service.handlers import of_key
-from rankloop.service.problems import Problem
+from rankloop.service.problems import ProblemDetails
 from rankloop.service.request import Query, Reply, Request, no_loop
 from rankloop.service.service import Service
 
@@ -45,7 +45,7 @@ async def get_keys(service: Service, request: Request) -> Reply:
     try:
         read_cursor(after)
     except ValueError as error:
-        raise Problem(422, str(error), field="after") from None
+        raise ProblemDetails(422, str(error), field="after") from None
     pages = await service.gather("keys", loop, after, limit, asked["search"])
     return Reply.of(merge_keys([page for page in pages if page is not None], after, limit))
 

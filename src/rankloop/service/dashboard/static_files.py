@@ -11,7 +11,7 @@ import hashlib
 from importlib.resources import files
 
 from rankloop.service.messages import KeyUsed
-from rankloop.service.problems import Problem
+from rankloop.service.problems import ProblemDetails
 from rankloop.service.request import Reply, Request
 from rankloop.service.service import Service
 
@@ -60,7 +60,7 @@ async def dashboard_file(service: Service, request: Request) -> Reply:
     version, content = assets()
     name = request.parameters["file"]
     if name not in content or name == PAGE:
-        raise Problem(404, "the dashboard has no such file: load the page again", field="file")
+        raise ProblemDetails(404, "the dashboard has no such file: load the page again", field="file")
     caching = KEEP if request.parameters["version"] == version else ALWAYS_ASK
     return Reply(200, content[name], MEDIA[name.rpartition(".")[2]], [CONTENT_SECURITY, caching])
 

@@ -25,7 +25,7 @@ from rankloop.service.keys import Key, KeyRing
 from rankloop.service.logs import logger
 from rankloop.service.owned_partitions import Elsewhere, Partitions
 from rankloop.service.partition_queries import GATHERED
-from rankloop.service.problems import Problem
+from rankloop.service.problems import ProblemDetails
 from rankloop.service.request import Reply, Request
 from rankloop.service.routes import BY_NAME
 from rankloop.service.service import Service
@@ -302,11 +302,13 @@ class Fleet:
                     return Reply(answer.status, answer.body, answer.media, answer.headers)
                 self._look_now.set()
             elif quickly and self._blind:
-                raise Problem(503, "the store does not answer, so nobody can tell whose key this is", retry_after=1)
+                raise ProblemDetails(
+                    503, "the store does not answer, so nobody can tell whose key this is", retry_after=1
+                )
             if loop.time() >= until:
                 break
             await self._wait(min(until - loop.time(), 0.1))
-        raise Problem(503, "the key's partition is changing hands: send again in a moment", retry_after=1)
+        raise ProblemDetails(503, "the key's partition is changing hands: send again in a moment", retry_after=1)
 
     async def _ask_owner(self, partition: int, worker: str, peer: Peer, make: Any, seconds: float) -> Answer | None:
         """What a worker answers to a request; None if it is gone, too slow, or not the owner any more."""
@@ -351,7 +353,7 @@ class Fleet:
                 return list(found.values())
             if loop.time() >= until:
                 told = f"{self._partitions.n - len(found)} of {self._partitions.n} partitions do not answer"
-                raise Problem(503, f"{told}: send again in a moment", retry_after=1)
+                raise ProblemDetails(503, f"{told}: send again in a moment", retry_after=1)
             await self._wait(0.1)
 
     async def _gather_here(self, name: str, arguments: list[Any]) -> list[tuple[int, Any]]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rankloop.live.directory import Lease
 
 
-class Plan(NamedTuple):
+class Handover(NamedTuple):
     """Partitions to claim, and partitions to hand over."""
 
     claim: list[int]
@@ -25,7 +25,7 @@ def share(me: str, workers: Collection[str], n: int) -> int:
     return n // len(ordered) + (ordered.index(me) < n % len(ordered))
 
 
-def plan(me: str, workers: Collection[str], leases: Sequence[Lease], mine: Collection[int]) -> Plan:
+def plan(me: str, workers: Collection[str], leases: Sequence[Lease], mine: Collection[int]) -> Handover:
     """What a worker should do now.
 
     Parameters
@@ -43,16 +43,16 @@ def plan(me: str, workers: Collection[str], leases: Sequence[Lease], mine: Colle
     --------
     >>> leases = [Lease(0, "a", 4.0), Lease(1, "a", 4.0), Lease(2, "b", -1.0), Lease(3, "", -9.0)]
     >>> plan("a", {"a", "c"}, leases, {0, 1})
-    Plan(claim=[], release=[])
+    Handover(claim=[], release=[])
     >>> plan("c", {"a", "c"}, leases, ())
-    Plan(claim=[3, 2], release=[])
+    Handover(claim=[3, 2], release=[])
     >>> plan("a", {"a", "c", "d", "e"}, leases, {0, 1})
-    Plan(claim=[], release=[1])
+    Handover(claim=[], release=[1])
     """
     wanted = share(me, workers, len(leases)) - len(mine)
     if wanted < 0:
-        return Plan([], sorted(mine)[wanted:])
+        return Handover([], sorted(mine)[wanted:])
     free = [lease.partition for lease in leases if lease.left <= 0 and lease.partition not in mine]
     ordered = sorted({me, *workers})
     first = len(free) * ordered.index(me) // len(ordered)  # so that not all ask for the same ones
-    return Plan((free[first:] + free[:first])[:wanted], [])
+    return Handover((free[first:] + free[:first])[:wanted], [])
