@@ -31,11 +31,14 @@ QUERIES = (
     "wireless mouse",
 )
 """What people search besides laptops."""
-SCREEN = 760
+SCREEN = 815
 """Height of a window before the page's own is known."""
+FIRST_SCREEN = "first-screen"
+"""The overview as far as a window shows it, for the README."""
 KEYS = (("search", "laptop"), ("front page", "morning"), ("home", "reader 1"))
 """Keys that are photographed, with their loops."""
 PICTURES = {
+    FIRST_SCREEN: ("#/", 1280, "light"),
     "overview": ("#/", 1280, "light"),
     "overview-dark": ("#/", 1280, "dark"),
     "overview-wide": ("#/", 2560, "light"),
@@ -95,12 +98,13 @@ def keep(image: Image.Image, path: Path) -> None:
 
 
 def photograph(browser: Browser, server: str, name: str, folder: Path) -> None:
-    """Take a whole page."""
+    """Take a whole page, or what a window shows of it."""
     place, width, theme = PICTURES[name]
     page = opened(browser, server, place, width, SCREEN, theme)
-    height = page.evaluate("document.documentElement.scrollHeight")
-    page.set_viewport_size({"width": width, "height": height})
-    page.wait_for_timeout(300)
+    if name != FIRST_SCREEN:
+        height = page.evaluate("document.documentElement.scrollHeight")
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_timeout(300)
     keep(Image.open(BytesIO(page.screenshot())), folder / f"dashboard-{name}.png")
     page.context.close()
 
