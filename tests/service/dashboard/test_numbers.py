@@ -58,7 +58,7 @@ def of_key(running: Running, loop: str, key: str) -> tuple[Any, Any]:
 # -- numbers as people read them ---------------------------------------------------------------------------------
 
 
-def rounded(n: float, digits: int) -> str:
+def rounded(n: float | Decimal, digits: int) -> str:
     """A number with so many digits; halves go away from 0, as people round."""
     text = f"{Decimal(n).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):,}"
     return text.replace("-", "−")
@@ -74,7 +74,7 @@ def decimal(n: float | None, digits: int = 2) -> str:
 
 def short(n: float) -> str:
     """A large number in thousands."""
-    return number(n) if n < 10_000 else f"{n / 1000:.1f}".removesuffix(".0") + "K"
+    return number(n) if n < 10_000 else rounded(Decimal(n) / 1000, 1).removesuffix(".0") + "K"
 
 
 def percent(share: float | None, digits: int = 1) -> str:
