@@ -694,7 +694,7 @@ def test_looking_only(new_store: MakeStore, clock: Clock, tmp_path: Path) -> Non
         with rl.Live(path, read_only=True) as look:
             assert look.status("search")["clicks"] == 1
             assert look.verify().ok
-            with pytest.raises(StoreError, match="to look only"):
+            with pytest.raises(StoreError, match="read-only"):
                 look.click(shown.id, "sku-2")
 
 

@@ -1,4 +1,4 @@
-"""`rankloop live dashboard`: the pages of a store, to look only."""
+"""`rankloop live dashboard`: the pages of a store, read-only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def dashboard(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any that is free.")] = 8001,
 ) -> None:
-    """Show a store in a browser, to look only, until Ctrl-C.
+    """Show a store in a browser, read-only, until Ctrl-C.
 
     A service may write to the store meanwhile: nothing is locked.
 
@@ -57,4 +57,4 @@ def _greet(store: str, address: str, key: str) -> None:
     from rankloop.live.opening import open_store
 
     name = open_store(store, read_only=True).name  # an address may hold a password, a name does not
-    print(f"{name}, to look only: {address}/#key={key}\nCtrl-C ends it", flush=True)
+    print(f"{name}, read-only: {address}/#key={key}\nCtrl-C ends it", flush=True)

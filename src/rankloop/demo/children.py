@@ -73,8 +73,8 @@ def interruptible() -> Iterator[None]:
     heard = [number for number in numbers if before[number] is not signal.SIG_IGN]
 
     def interrupt(*_: object) -> None:
-        for number in heard:
-            signal.signal(number, signal.SIG_IGN)  # whoever is impatient would leave programs running
+        for number in heard:  # whoever is impatient would leave programs running
+            signal.signal(number, lambda *_: None)  # not SIG_IGN, which a program that is just being started inherits
         raise KeyboardInterrupt
 
     for number in heard:

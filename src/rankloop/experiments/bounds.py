@@ -20,8 +20,9 @@ from rankloop.environments import (
 )
 from rankloop.environments.problems import each_of
 from rankloop.experiments.declare import Outcome, met_by
-from rankloop.kernels.arrays import Floats
 from rankloop.simulation import Result
+
+Floats = npt.NDArray[np.float64]
 
 NOTES = {
     2: "upper bounds for MergeDTS where alpha is above 1/2 and the matrix meets assumptions 2.1 and 2.2, as the "

@@ -9,8 +9,7 @@ from rankloop.experiments.comparisons import Comparison, grows, less, log_ratio,
 from rankloop.experiments.declare import Claim
 from rankloop.experiments.judging import judged_by
 from rankloop.experiments.readings import Read
-from rankloop.experiments.statistics import Published
-from rankloop.kernels.arrays import Floats
+from rankloop.experiments.statistics import Floats, Published
 
 _ALL = "all queries"
 _FORGETTING = ("CascadeDUCB", "CascadeSWUCB")

@@ -9,8 +9,7 @@ from rankloop.experiments.comparisons import Comparison, compared, less, log_rat
 from rankloop.experiments.declare import Claim, Outcome
 from rankloop.experiments.judging import judged_by
 from rankloop.experiments.readings import Read, studied_values
-from rankloop.experiments.statistics import Evidence
-from rankloop.kernels.arrays import Floats
+from rankloop.experiments.statistics import Evidence, Floats
 
 _HYBRID = "CascadeHybrid"
 _FULL = ("CascadeLinUCBFull", "CascadeLSBFull")

@@ -32,6 +32,7 @@ from rankloop.experiments.readings import (
 )
 from rankloop.experiments.statistics import (
     Evidence,
+    Floats,
     Published,
     Sample,
     counting,
@@ -41,7 +42,6 @@ from rankloop.experiments.statistics import (
     rarer,
     within,
 )
-from rankloop.kernels.arrays import Floats
 
 Comparison = Callable[[Outcome, int], list[Evidence]]
 

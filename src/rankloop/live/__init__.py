@@ -32,7 +32,7 @@ else:
         "StoreLost": "stores",
         "Uplift": "uplift",
         "Verification": "verify",
-        "Whole": "whole",
+        "Whole": "all_partitions",
     }
 
     def __getattr__(name):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Whole:
-    """All partitions of a store, opened to look only.
+    """All partitions of a store, opened read-only.
 
     An SQLite file has one partition; a store in PostgreSQL that several workers of `rankloop serve` share has more.
 

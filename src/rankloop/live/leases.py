@@ -44,7 +44,7 @@ class LeasedDatabase(Database):
     url
         Address of the database.
     read_only
-        Whether to look only, beside a program that writes.
+        Whether the store is only read, beside a program that writes.
     lease
         Seconds after which another program may take over from one that does not renew its lease.
     partition

@@ -56,7 +56,7 @@ class Live:
     background
         Whether a thread writes, closes windows and packs learners between calls; without it, `attend` does.
     read_only
-        Whether to look only, beside a program that writes: at what it has written so far.
+        Whether the store is only read, beside a program that writes: at what it has written so far.
 
     Examples
     --------
@@ -153,7 +153,7 @@ class Live:
     def _check_writable(self) -> None:
         self._check_usable()
         if self._read_only:
-            raise StoreError(f"{self._store.name} was opened to look only: nothing can be changed or shown from here")
+            raise StoreError(f"{self._store.name} was opened read-only: nothing can be changed or shown from here")
 
     def _check_usable(self) -> None:
         if self._forked:
@@ -576,7 +576,7 @@ class Live:
 
     @property
     def reader(self) -> Store:
-        """The store to look only, over a connection of its own: nobody who writes waits for a long look."""
+        """The store read-only, over a connection of its own: nobody who writes waits for a long look."""
         self._check_usable()
         if self._read_only:
             return self._store

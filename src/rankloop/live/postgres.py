@@ -49,7 +49,7 @@ class PostgresStore(LeasedDatabase):
     url
         Address of the database: `postgresql://user:password@host:5432/database`.
     read_only
-        Whether to look only, beside a program that writes.
+        Whether the store is only read, beside a program that writes.
     lease
         Seconds after which another program may take over from one that does not renew its lease.
     partition
@@ -218,7 +218,7 @@ class PostgresStore(LeasedDatabase):
         )[0][0]
 
     def reader(self) -> PostgresStore:
-        """The same store, to look only, over a connection of its own."""
+        """The same store, read-only, over a connection of its own."""
         return PostgresStore(make_conninfo(**self._parameters), read_only=True, partition=self.partition)
 
 

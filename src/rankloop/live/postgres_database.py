@@ -48,7 +48,7 @@ class Database:
     url
         Address of the database.
     read_only
-        Whether to look only.
+        Whether read-only.
     lease
         Seconds that the server lets a transaction of ours stand still.
     making

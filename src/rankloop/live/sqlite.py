@@ -89,7 +89,7 @@ class SQLiteStore:
     path
         Path of the file, which is made if it is not there.
     read_only
-        Whether to look only, beside a program that writes.
+        Whether the store is only read, beside a program that writes.
     """
 
     def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
@@ -395,7 +395,7 @@ class SQLiteStore:
         return sum(part.stat().st_size for part in parts if part.exists())
 
     def reader(self) -> SQLiteStore:
-        """The same store, to look only, over a connection of its own."""
+        """The same store, read-only, over a connection of its own."""
         return SQLiteStore(self._path, read_only=True)
 
     def _query(self, statement: str, values: tuple[Any, ...] = ()) -> list[Any]:

@@ -167,7 +167,7 @@ class Store(Protocol):
         """Bytes that the store takes."""
 
     def reader(self) -> Store:
-        """The same store, not opened yet, to look only over a connection of its own: nobody waits for a long look."""
+        """The same store, not opened yet, read-only over a connection of its own: nobody waits for a long look."""
 
     def close(self) -> None:
         """Let go of the store."""

@@ -34,16 +34,21 @@ async function open() {
   };
   current = mine;
   warn(null);
-  const known = seen.get(address);
-  if (known !== undefined && access !== null) paint(mine, known);
-  else if (!isFirst) show(main, h("p", { class: "quiet" }, "Loading…"));
+  const arrive = () => {
+    if (isFirst) return;
+    scrollTo(0, back ? scrolled.get(address) : 0);
+    (main.querySelector("h1") ?? main).focus({ preventScroll: true });
+  };
+  const known = access === null ? undefined : seen.get(address);
+  if (known !== undefined) {
+    paint(mine, known);
+    arrive(); // now and not later, when somebody may be typing
+  } else if (!isFirst) show(main, h("p", { class: "quiet" }, "Loading…"));
   if (!(await admitted(mine))) return;
   await refresh(mine);
   if (current !== mine) return;
   if (!knowsLoops() && access !== null) lookForLoops(mine);
-  if (isFirst) return;
-  scrollTo(0, back ? scrolled.get(address) : 0);
-  (main.querySelector("h1") ?? main).focus({ preventScroll: true });
+  if (known === undefined) arrive();
 }
 
 /** Whether the key may look; otherwise the page that asks for one is open. */

@@ -1,4 +1,4 @@
-"""`rankloop live dashboard`: the pages of a store to look only, beside the service that writes to it."""
+"""`rankloop live dashboard`: the pages of a store read-only, beside the service that writes to it."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def test_in_a_browser(shop: Path, page: Page) -> None:
     before = shop.read_bytes()
     with dashboard(str(shop)) as (_, address):
         page.goto(address)
-        expect(page.get_by_text("To look only")).to_be_visible()
+        expect(page.get_by_text("Read-only")).to_be_visible()
         assert "key=" not in page.url
         page.locator("main").get_by_role("link", name="search").first.click()
         page.get_by_role("link", name=ODD).click()
