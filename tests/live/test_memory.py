@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from live_world import Clock, check_whole, crash, open_live
+from live_world import Clock, check_whole, close_all, crash, open_live, sequence_of
 
+from rankloop.live.impressions import Impression
 from rankloop.live.sqlite import SQLiteStore
 
 KEYS = 20_000
@@ -158,3 +159,73 @@ def test_an_impression_that_ends_while_others_are_brought_back_ends_once(tmp_pat
         journal.flush = flush  # type: ignore[method-assign]
         assert found.seq not in impressions._open
         check_whole(live)
+
+
+def test_an_impression_that_left_memory_twice_ends_once(tmp_path: Path) -> None:
+    """It waits twice to be brought back, and is closed by another thread as soon as it is back for the first time."""
+    clock = Clock()
+    with open_live(lambda: SQLiteStore(tmp_path / "shop.db"), clock, memory=1) as live:
+        live.create("search", kind="rerank", window=60, holdout=0.0, seed=1)
+        impressions = live._impressions
+        shown, _ = [live.rank("search", "laptop", ["a", "b", "c"]) for _ in range(2)]
+        live.attend()
+        live.click(shown.id, "b")  # brings it back
+        impressions._most = 0
+        live.attend()
+        number = sequence_of(live, shown.id)
+        assert number not in impressions._open, "it has left memory again"
+        clock.now += 61
+        impressions._most = 10
+        impressions.close_due(waiting=False)
+        assert list(impressions._overdue).count(number) == 2
+        bring_back = impressions._bring_back
+
+        def bring_back_and_close(impression: Impression) -> None:
+            bring_back(impression)
+            impressions.close(impression)
+
+        impressions._bring_back = bring_back_and_close  # type: ignore[method-assign]
+        impressions._bring_back_overdue()
+        assert not impressions._open
+        check_whole(live)
+
+
+def test_a_list_that_leaves_memory_before_it_is_written(tmp_path: Path) -> None:
+    clock = Clock()
+    with open_live(lambda: SQLiteStore(tmp_path / "shop.db"), clock, memory=1) as live:
+        live.create("search", kind="rerank", window=60, holdout=0.0, seed=1)
+        live.rank("search", "laptop", ["a", "b", "c"])
+        live._journal.commit = lambda _: None  # type: ignore[method-assign]
+        shown = live.rank("search", "laptop", ["b", "a", "c"])
+        del live._journal.commit
+        version = live._learners.get(live._loops.by_name["search"], "laptop").version
+        live._learners._lists.clear()
+        assert live._journal.rows, "it is not written yet"
+        assert live._learners.names_of(version, 1) == ("b", "a", "c")
+        assert live.click(shown.id, "a") == "accepted"
+        check_whole(live)
+
+
+def test_a_checkpoint_does_not_pass_what_is_about_to_be_closed(tmp_path: Path) -> None:
+    """A thread has taken an impression from the queue to close it, when another makes room and a checkpoint is made."""
+    clock = Clock()
+
+    def store() -> SQLiteStore:
+        return SQLiteStore(tmp_path / "shop.db")
+
+    live = open_live(store, clock)
+    live.create("search", kind="rerank", window=60, holdout=0.0, seed=1)
+    shown = live.rank("search", "laptop", ["a", "b", "c"])
+    live.click(shown.id, "b")
+    clock.now += 61
+    impressions = live._impressions
+    taken = impressions._next(live._loops.by_name["search"].queue, live._journal.now())
+    assert taken is not None
+    impressions._most = 0
+    impressions.put_away()
+    live._upkeep.checkpoint()
+    crash(live)
+    with open_live(store, clock) as again:
+        close_all(again, clock)
+        assert again.status("search")["learned"] == 1
+        check_whole(again)

@@ -135,7 +135,7 @@ class Hearing:
         """Whether an event about it can be joined without closing or reading anything."""
         if now >= impression.deadline:
             return False
-        return impression.page is not None or self._learners.remembers(version_in(impression.body))
+        return impression.page is not None or self._learners.names_at_hand(version_in(impression.body)) is not None
 
     def _join(self, joining: Iterable[Joining], fates: Fates) -> None:
         """Let events join their impressions; what becomes of each is noted at its place, of the first one there."""

@@ -255,10 +255,13 @@ class Impressions:
         """Let those leave memory that have been open for longest, if there are too many: the journal has them."""
         if len(self._open) <= self._most:
             return
+        now = self._journal.now()
         with self._journal.writing, self._journal.lock:
             some = max(0, min(len(self._open) - int(0.9 * self._most), PUT_AWAY_AT_ONCE))  # some have left meanwhile
             for impression in list(islice(self._open.values(), some)):
-                if impression.seq <= self._journal.durable and not impression.closed:
+                # Whose window has ended stays: a thread that is about to close it has taken it from the queue, and
+                # `cursor` must not pass an impression that is neither there nor in memory.
+                if impression.seq <= self._journal.durable and not impression.closed and impression.deadline > now:
                     impression.away = True
                     del self._open[impression.seq]
                     self._away_upto = max(self._away_upto, impression.seq)
@@ -307,11 +310,14 @@ class Impressions:
         with self._journal.writing:  # nobody else brings them back meanwhile
             # Which of them are back already is asked before what they did is written: one that an event has brought
             # back may be closed at any moment, and would be brought back once more where its end is not written yet.
-            some = [(seq, seq in self._open) for seq in islice(self._overdue, LOADED_AT_ONCE)]
+            with self._journal.lock:  # under which others add to them
+                some = list(islice(self._overdue, LOADED_AT_ONCE))
+                back = {seq for seq in some if seq in self._open}
             if self._journal.rows:
                 self._journal.flush()
-            for seq, is_back in some:
-                if not is_back:
+            for seq in some:
+                if seq not in back:
+                    back.add(seq)  # it may be there twice, and closed by then
                     later = list(self._store.of_impressions(seq, seq))
                     recovered = (entry for entry in later if entry.kind == Kind.RECOVERED)
                     begun = next(recovered, None) or self._store.entry(seq)
@@ -401,10 +407,9 @@ class Impressions:
             again, learner = impression.deadline, self._learners.take_free(impression.learner)
             try:
                 choice = unpack_choice(impression.body)
-                if learner is not None and self._learners.remembers(choice.version):
-                    names = self._learners.names_of(choice.version, impression.learner)
-                    if self._close_held(impression, learner, choice, names):
-                        continue
+                names = self._learners.names_at_hand(choice.version)
+                if learner is not None and names is not None and self._close_held(impression, learner, choice, names):
+                    continue
             except Exception as error:
                 again = self._put_off(impression, error, now)
             finally:

@@ -200,13 +200,14 @@ class WarmLearners:
             return ()  # before its first list
         names = self._lists.get(version)
         if names is None:
+            self._journal.commit(version)  # it may have left memory before it was written
             names = names_in_store(self._store, version, learner)
             self.remember(version, names)
         return names
 
-    def remembers(self, version: int) -> bool:
-        """Whether the names of a list are at hand."""
-        return version == 0 or version in self._lists
+    def names_at_hand(self, version: int) -> tuple[str, ...] | None:
+        """The names in a list, if they are in memory."""
+        return () if version == 0 else self._lists.get(version)
 
     def remember(self, version: int, names: tuple[str, ...]) -> None:
         """Keep the names of a list at hand: every click on it asks for them."""
