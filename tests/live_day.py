@@ -42,8 +42,8 @@ MARGIN_OF_SIZE = 1.25
 """How much larger the file may be: pages from which rows were removed are not full until they are used again."""
 BLOCKS_LEFT = 0.1
 """Blocks of memory that an impression may leave behind: one that each impression or each commit left would be seen."""
-MARGIN_OF_MEMORY = 1.25
-"""How much more the process may hold than after a tenth of the day: retention begins later, and replays in memory."""
+MARGIN_OF_MEMORY = 1.1
+"""How much more the process may hold in any hour than after a tenth of the day, before retention has begun."""
 
 
 @dataclass
@@ -183,11 +183,11 @@ class Day:
 
         What is too old is looked for every hour, and is not removed before a checkpoint has passed it; the first half
         of an hour has two thirds of its impressions; an impression has at least two entries. And SQLite lets so many
-        pages gather beside the file before it moves them there.
+        pages gather beside the file before it moves them there, and as many again that one commit can change.
         """
         kept = self._per_hour * (KEEP_HOURS + 1 + 1 / 3) + upkeep.CHECKPOINT_EVERY / 2
         rows = BYTES_PER_IMPRESSION * min(kept, hour.impressions) + BYTES_PER_KEY * len(self._lists)
-        return MARGIN_OF_SIZE * (rows + sqlite.PAGES_BEFORE_MOVE * 4_096)
+        return MARGIN_OF_SIZE * (rows + 2 * sqlite.PAGES_BEFORE_MOVE * 4_096)
 
     def check(self) -> None:
         """Nothing grows once the first tenth of the day is over but what lies between two hours that are alike."""
@@ -195,7 +195,7 @@ class Day:
         shown = last[-1].impressions - first[-1].impressions
         left = max(hour.blocks for hour in last) - max(hour.blocks for hour in first)
         assert left < BLOCKS_LEFT * shown, f"{left:,} blocks of memory were left behind by {shown:,} impressions"
-        before, after = (max(hour.resident for hour in some) for some in (first, last))
+        before, after = self.settled[0].resident, max(hour.resident for hour in self.settled)
         assert after < MARGIN_OF_MEMORY * before, f"the process grew from {before:.0f} to {after:.0f} MB"
         for hour in self.hours:
             most = self.documented_size(hour)

@@ -36,7 +36,8 @@ def test_a_day_in_fast_motion(tmp_path: Path) -> None:
     assert max(hour.warm for hour in settled) < KEYS
     kept = [hour for hour in settled if hour.trimmed]
     assert len(kept) > HOURS / 2
-    assert max(hour.size for hour in kept[-3:]) < 1.2 * max(hour.size for hour in kept[:5])
+    beside = rankloop.live.sqlite.PAGES_BEFORE_MOVE * 4_096  # what one commit may add to the pages beside the file
+    assert max(hour.size for hour in kept[-3:]) < 1.1 * max(hour.size for hour in kept[:5]) + beside
     day.end()
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import logging
 import shutil
 import subprocess
 import sys
 import threading
+import weakref
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,9 +22,9 @@ from live_world import Clock, MakeStore, check_whole, crash, in_journal, open_li
 import rankloop as rl
 from rankloop.live import upkeep
 from rankloop.live.entries import Kind
-from rankloop.live.replay import Replay
+from rankloop.live.replay import Replay, bases_at
 from rankloop.live.sqlite import SQLiteStore
-from rankloop.live.stores import Store, StoreLost
+from rankloop.live.stores import Snapshot, Store, StoreLost
 
 ITEMS = ["a", "b", "c"]
 PATIENCE = 60
@@ -290,19 +293,17 @@ def test_entries_are_removed_in_parts_and_events_get_in_between(
     clock.now += 30
     parts, fates = [], []
 
-    class Replaying(Replay):
+    def bases_while_others_write(store: Store, after: int, upto: int) -> Iterator[Snapshot]:
         """Reads old entries while another thread sends an event."""
+        parts.append((after, upto))
+        shown = live.rank("search", "key 0", ITEMS)
+        sending = threading.Thread(target=lambda: fates.append(live.click(shown.id, "b")))
+        sending.start()
+        sending.join(20)
+        assert not sending.is_alive(), "an event waits until old entries have been removed"
+        return bases_at(store, after, upto)
 
-        def __init__(self, store: Store, after: int, upto: int, **more: Any) -> None:
-            parts.append((after, upto))
-            shown = live.rank("search", "key 0", ITEMS)
-            sending = threading.Thread(target=lambda: fates.append(live.click(shown.id, "b")))
-            sending.start()
-            sending.join(20)
-            assert not sending.is_alive(), "an event waits until old entries have been removed"
-            super().__init__(store, after, upto, **more)
-
-    monkeypatch.setattr("rankloop.live.upkeep.Replay", Replaying)
+    monkeypatch.setattr("rankloop.live.upkeep.bases_at", bases_while_others_write)
     assert live.trim() == live._impressions.trimmed == parts[-1][1]
     assert len(parts) > 5
     assert all(before[1] == after[0] for before, after in itertools.pairwise(parts))
@@ -312,6 +313,39 @@ def test_entries_are_removed_in_parts_and_events_get_in_between(
     assert found.choices == 1 + len(parts)
     assert live.status("search")["clicks"] == 20 + len(parts)
     live.close()
+
+
+def test_few_learners_are_in_memory_while_entries_are_removed(
+    new_store: MakeStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with new_live(new_store, clock) as live:
+        for i in range(60):
+            shown = live.rank("search", f"key {i % 12}", ITEMS[i % 2 :])
+            live.click(shown.id, "c")
+            if i % 5:
+                live.finish(shown.id)
+        live._journal.flush()
+        upto = live._journal.durable
+        at_once = sorted(bases_at(live.store, 0, upto))
+        assert len(at_once) == 12
+        replayed: list[weakref.ref[Replay]] = []
+
+        class Watched(Replay):
+            """Says how many of its kind are in memory."""
+
+            def __init__(self, *given: Any, **more: Any) -> None:
+                assert sum(each() is not None for each in replayed) <= 1, "parts before the last are still in memory"
+                super().__init__(*given, **more)
+                replayed.append(weakref.ref(self))
+
+        monkeypatch.setattr("rankloop.live.replay.Replay", Watched)
+        monkeypatch.setattr("rankloop.live.replay.LEARNERS_AT_ONCE", 3)
+        gc.disable()
+        try:
+            assert sorted(bases_at(live.store, 0, upto)) == at_once
+        finally:
+            gc.enable()
+        assert len(replayed) >= 4
 
 
 def test_what_is_too_old_goes_little_by_little(

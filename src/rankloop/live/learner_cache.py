@@ -201,7 +201,7 @@ class WarmLearners:
         names = self._lists.get(version)
         if names is None:
             self._journal.commit(version)  # it may have left memory before it was written
-            names = names_in_store(self._store, version, learner)
+            names = names_in_store(self._store, learner, version)
             self.remember(version, names)
         return names
 

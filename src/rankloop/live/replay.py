@@ -6,8 +6,9 @@ import base64
 import heapq
 import json
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from rankloop.live.apply_entries import apply, choice_in, unpack_list
@@ -29,6 +30,9 @@ from rankloop.live.entries import (
 from rankloop.live.learner import Learner, new_learner
 from rankloop.live.loops import Loops
 from rankloop.live.stores import Snapshot, Store, StoreError
+
+LEARNERS_AT_ONCE = 200
+"""Learners in memory, of about 16 kB each, while the beginning of a journal is removed."""
 
 
 @dataclass
@@ -138,7 +142,7 @@ def open_in_base(packed: bytes) -> dict[int, Choice]:
     return {int(seq): unpack_choice(_bytes(body)) for seq, body in rest["open"].items()}
 
 
-def names_in_store(store: Store, version: int, learner: int) -> tuple[str, ...]:
+def names_in_store(store: Store, learner: int, version: int) -> tuple[str, ...]:
     """The names in a list that a learner had, also where the entry of the list has been removed."""
     entry = store.entry(version)
     if entry is not None:
@@ -174,8 +178,8 @@ class Replay:
         large store need little memory.
     only
         The only learner to replay, if not all of a part.
-    all_learners
-        Whether learners to whom nothing happens are there as well.
+    entries
+        The entries to replay, where they have been read already; learners to whom nothing happens are then left out.
     """
 
     def __init__(
@@ -187,10 +191,10 @@ class Replay:
         part: int = 0,
         parts: int = 1,
         only: int | None = None,
-        all_learners: bool = True,
+        entries: Sequence[Entry] | None = None,
     ) -> None:
         self.store, self._trimmed, self._upto = store, trimmed, upto
-        self._part, self._parts, self._only, self._all = part, parts, only, all_learners
+        self._part, self._parts, self._only, self._given = part, parts, only, entries
         self._done = -1
         """Number of the last entry that has been replayed; -1 before the first."""
         self.loops = Loops()
@@ -228,6 +232,9 @@ class Replay:
         return max(self._done, self._trimmed)
 
     def _entries(self) -> Iterator[Entry]:
+        if self._given is not None:
+            yield from self._given
+            return
         if self._only is None:
             yield from self.store.entries(self._done, self._upto)
             return
@@ -238,7 +245,7 @@ class Replay:
     def _begin(self) -> None:
         for entry in self.store.entries(0, self._trimmed, learner=0):
             self.loops.take(entry)
-        if not self._all:
+        if self._given is not None:
             return
         one = None if self._only is None else self.store.learner(self._only)
         for known in self.store.learners() if one is None else (one,):
@@ -259,9 +266,20 @@ class Replay:
         assert known is not None
         loop = self.loops.by_number[known.loop]
         learner = new_learner(number, loop.number, known.key, loop.settings, None, loop.catalogue)
-        return Replayed(learner, lambda version: names_in_store(self.store, version, number))
+        # Without a reference to this replay, whose learners are then gone when it is, and not only when Python looks.
+        return Replayed(learner, partial(names_in_store, self.store, number))
 
-    def bases(self) -> Iterator[Snapshot]:
-        """The learners as they are now, for a journal that begins here."""
-        for number, replayed in self.learners.items():
+
+def bases_at(store: Store, trimmed: int, upto: int) -> Iterator[Snapshot]:
+    """What learners to whom something happened after one entry are at another, for a journal that begins there.
+
+    Few of them are in memory at a time, however many there are.
+    """
+    entries = list(store.entries(trimmed, upto))
+    parts = -(-len({entry.learner for entry in entries}) // LEARNERS_AT_ONCE)
+    for part in range(parts):
+        replay = Replay(store, trimmed, upto, part=part, parts=parts, entries=entries)
+        for _ in replay:
+            pass
+        for number, replayed in replay.learners.items():
             yield Snapshot(number, replayed.learner.applied, replayed.pack())

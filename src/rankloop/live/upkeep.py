@@ -15,7 +15,7 @@ from rankloop.live.impressions import Impressions
 from rankloop.live.journal import Journal
 from rankloop.live.learner_cache import WarmLearners
 from rankloop.live.loops import Loops
-from rankloop.live.replay import Replay
+from rankloop.live.replay import bases_at
 from rankloop.live.stores import Snapshot, StoreLost
 
 logger = logging.getLogger("rankloop.live")
@@ -150,10 +150,7 @@ class Upkeep:
             if first is None:
                 return False
             upto = min(last, first.seq + TRIMMED_AT_ONCE)
-            replay = Replay(self._store, trimmed, upto, all_learners=False)
-            for _ in replay:
-                pass
-            bases = list(replay.bases())
+            bases = list(bases_at(self._store, trimmed, upto))
             with self._journal.writing:
                 self._store.trim(upto, bases)
                 self._impressions.trimmed = upto

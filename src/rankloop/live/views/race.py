@@ -154,7 +154,7 @@ def _eliminations(looking: Looking, loop: int, learner: int) -> dict[str, tuple[
             continue
         if news.version not in lists:
             try:
-                lists[news.version] = names_in_store(store, news.version, learner)
+                lists[news.version] = names_in_store(store, learner, news.version)
             except StoreLost:
                 raise
             except StoreError:  # the list of rankers has been removed since

@@ -51,7 +51,7 @@ def _told(loops: Loops, store: Store, entry: Entry, of_store: list[Entry]) -> It
         news = unpack_news(entry.body)
         assert news is not None
         try:
-            names = names_in_store(store, news.version, known.number)
+            names = names_in_store(store, known.number, news.version)
         except StoreLost:
             raise
         except StoreError:  # the list has been removed since
