@@ -233,8 +233,7 @@ class HybridCascade(ClickEnvironment):
         Attractions are compared before they are clipped: of several that are clipped to 1, or to 0, the largest comes
         first. Only those that are equal even then go by number, the lower one first.
         """
-        rewards = np.zeros(self._check_length(n_positions))
-        return find_greedy_list(*self._sparse, np.ones(len(self.theta)), rewards).tolist()
+        return self._greedy(self._check_length(n_positions))[0].tolist()
 
     def optimal_list(self, n_positions: int | None = None) -> list[int]:
         """The best of all lists of that length, found by trying each; refused where there are more than 10^8."""
@@ -267,9 +266,13 @@ class HybridCascade(ClickEnvironment):
     @cached_property
     def optimal_rewards(self) -> Floats:
         """What regret is counted against: the reward of the greedy list of each length, from 0 on."""
-        rewards = np.zeros(min(self.n_items, LONGEST_LIST))
-        find_greedy_list(*self._sparse, np.ones(len(self.theta)), rewards)
-        return np.concatenate([[0.0], rewards])
+        return np.concatenate([[0.0], self._greedy(min(self.n_items, LONGEST_LIST))[1]])
+
+    def _greedy(self, n_positions: int) -> tuple[Ints, Floats]:
+        """The greedy list, and its reward after each of its items."""
+        ranking, rewards = np.zeros(n_positions, np.int64), np.zeros(n_positions)
+        find_greedy_list(*self._sparse, np.ones(len(self.theta)), np.arange(self.n_items), ranking, rewards)
+        return ranking, rewards
 
     @property
     def state(self) -> HybridState:

@@ -22,12 +22,14 @@ def _score(relevant: Floats, begin: Ints, topic: Ints, worth: Floats, uncovered:
 
 @entry
 def find_greedy_list(
-    relevant: Floats, begin: Ints, topic: Ints, coverage: Floats, worth: Floats, uncovered: Floats, rewards: Floats
-) -> Ints:
-    """The greedy list with as many items as `rewards` has room for, and the reward after each of them."""
-    n_items = len(relevant)
-    ranking = np.zeros(len(rewards), np.int64)
-    left = np.arange(n_items)
+    relevant: Floats, begin: Ints, topic: Ints, coverage: Floats, worth: Floats, uncovered: Floats, left: Ints,
+    ranking: Ints, rewards: Floats,
+) -> None:  # fmt: skip
+    """Write the greedy list that has room in `ranking`, and the reward after each of its items; `left` holds all items.
+
+    To make arrays here would take longer to compile than all the rest.
+    """
+    n_items = len(left)
     unclicked = 1.0
     for k in range(len(rewards)):
         best = 0
@@ -44,7 +46,6 @@ def find_greedy_list(
         ranking[k] = item
         unclicked *= 1.0 - min(max(highest, 0.0), 1.0)
         rewards[k] = 1.0 - unclicked
-    return ranking
 
 
 @entry

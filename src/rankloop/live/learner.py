@@ -390,7 +390,7 @@ class FeatureLearner(Learner):
         """The candidates in the order that looks best now."""
         policy = self._up_to_date()
         ranked = copy.copy(policy)
-        ranked.state = policy.state._replace(rng=policy.state.rng.copy(), gamma=0.0, sampled=False)
+        ranked.state = policy.state_without_exploring
         place = {row: i for i, row in enumerate(self.rows)}
         return [self.names[place[row]] for row in ranked.rank(candidates=self.rows)]
 

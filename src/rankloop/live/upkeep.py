@@ -28,7 +28,7 @@ CHECKPOINT_EVERY = 50_000
 """Entries between checkpoints: what must be replayed, at most, after a crash."""
 TRIM_EVERY = 3_600_000
 """Milliseconds between two looks for entries that are too old to keep."""
-TRIMMED_AT_ONCE = 50_000
+TRIMMED_AT_ONCE = 25_000
 """Entries that are removed between two other things: nothing else is written while they are."""
 CLOSED_AT_ONCE, CLOSED_IN_A_ROW = 1_000, 50
 BROUGHT_BACK_AT_ONCE = 100

@@ -27,7 +27,7 @@ from rankloop.policies.features.catalogue import (
 from rankloop.policies.features.explanation import Explanation, explain_list, names_of
 from rankloop.policies.features.greedy import new_desk
 from rankloop.policies.features.ridge import Ridge, new_ridge
-from rankloop.policies.features.steps import DiverseState, FeatureState
+from rankloop.policies.features.steps import AnyState, FeatureState, SampledState
 
 LARGEST = 1e9
 """Largest gamma and largest ridge; the smallest ridge is 1 / LARGEST."""
@@ -100,11 +100,12 @@ class FeaturePolicy(ClickPolicy):
         model = new_ridge(self._n_topics + self._n_relevance, self.ridge)
         self.state = self._state_with(new_catalogue(*self._features), self._rng, model)
 
-    def _state_with(self, catalogue: Catalogue, rng: Stream, model: Ridge) -> FeatureState | DiverseState:
+    def _state_with(self, catalogue: Catalogue, rng: Stream, model: Ridge) -> AnyState:
         n_items = len(catalogue.eligible)
         squares = (catalogue.relevance**2).sum(axis=1)
         np.add.at(squares, catalogue.topic_items, catalogue.topic_coverage**2)
-        return FeatureState(
+        kind = SampledState if self.sampled else FeatureState
+        return kind(
             rng=rng,
             model=model,
             widths=np.sqrt(squares / self.ridge),  # of a model that has seen nothing, and so a bound for any other
@@ -114,7 +115,6 @@ class FeaturePolicy(ClickPolicy):
             ),
             gamma=self.gamma,
             cascade=self.cascade,
-            sampled=self.sampled,
             literal=self._literal,
         )
 
@@ -142,7 +142,7 @@ class FeaturePolicy(ClickPolicy):
 
     def _choose_from(
         self,
-        state: FeatureState | DiverseState,
+        state: AnyState,
         names: Ints,
         features: tuple[Floats, Floats],
         n_shown: int,
@@ -302,8 +302,14 @@ class FeaturePolicy(ClickPolicy):
     def best(self) -> list[int]:
         """The list that looks best now, with nothing shown for the sake of learning."""
         items = np.zeros(self.n_shown, np.int64)
-        choose_once(self.state._replace(rng=self.state.rng.copy(), gamma=0.0, sampled=False), items, np.zeros(0))
+        choose_once(self.state_without_exploring, items, np.zeros(0))
         return items.tolist()
+
+    @property
+    def state_without_exploring(self) -> AnyState:
+        """The state with random numbers of its own, for lists in which nothing is shown for the sake of learning."""
+        state = self.state._replace(rng=self.state.rng.copy(), gamma=0.0)
+        return FeatureState(*state) if isinstance(state, SampledState) else state
 
     @property
     def theta(self) -> Floats:

@@ -12,7 +12,7 @@ from rankloop.policies.features.cascade_lin_ucb import CascadeLinUCB
 from rankloop.policies.features.catalogue import Catalogue
 from rankloop.policies.features.diverse import new_room
 from rankloop.policies.features.ridge import Ridge
-from rankloop.policies.features.steps import DiverseState, FeatureState
+from rankloop.policies.features.steps import AnyState, DiverseState
 
 SMALLEST_NOISE = 1e-3
 """Below it, rounding would blur the entropies of lists of similar items."""
@@ -85,7 +85,7 @@ class C2UCB(CascadeLinUCB):
         self.noise = check_number("noise", noise, SMALLEST_NOISE, LARGEST)
         super().__init__(features, n_positions, gamma=gamma, ridge=ridge, seed=seed)
 
-    def _state_with(self, catalogue: Catalogue, rng: Stream, model: Ridge) -> FeatureState | DiverseState:
+    def _state_with(self, catalogue: Catalogue, rng: Stream, model: Ridge) -> AnyState:
         state = super()._state_with(catalogue, rng, model)
         if self.diversity == 0:
             return state

@@ -21,10 +21,21 @@ class FeatureState(NamedTuple):
     gamma: float
     cascade: bool
     """Whether users look down to their first click only, and so only the items down to it were seen."""
-    sampled: bool
-    """Whether to explore by drawing weights, not by adding a bonus."""
     literal: bool
     """Whether a topic below 0 uncovers what items above cover, as the product literally says."""
+
+
+class SampledState(NamedTuple):
+    """A FeatureState that explores by drawing weights, not by adding a bonus."""
+
+    rng: Stream
+    model: Ridge
+    widths: Floats
+    catalogue: Catalogue
+    desk: Desk
+    gamma: float
+    cascade: bool
+    literal: bool
 
 
 class DiverseState(NamedTuple):
@@ -37,7 +48,6 @@ class DiverseState(NamedTuple):
     desk: Desk
     gamma: float
     cascade: bool
-    sampled: bool
     literal: bool
     room: Room
     diversity: float
@@ -45,17 +55,23 @@ class DiverseState(NamedTuple):
     variance: float
 
 
+AnyState = FeatureState | SampledState | DiverseState
+
+
 @step(choose, FeatureState, counted=False)
 def _choose(state: FeatureState, items: Items, notes: Notes) -> None:
     desk = state.desk
-    bonus = state.gamma
-    if state.sampled:
-        draw_weights(state.rng, state.model, state.gamma, desk.weights)
-        bonus = 0.0
-    else:
-        for i in range(len(desk.weights)):
-            desk.weights[i] = state.model.weights[i]
-    fill_greedily(state.rng, items, state.catalogue, state.model.covariance, state.widths, desk, bonus, state.literal)
+    for i in range(len(desk.weights)):
+        desk.weights[i] = state.model.weights[i]
+    covariance = state.model.covariance
+    fill_greedily(state.rng, items, state.catalogue, covariance, state.widths, desk, state.gamma, state.literal)
+
+
+@step(choose, SampledState, counted=False)
+def _choose_by_sampling(state: SampledState, items: Items, notes: Notes) -> None:
+    desk = state.desk
+    draw_weights(state.rng, state.model, state.gamma, desk.weights)
+    fill_greedily(state.rng, items, state.catalogue, state.model.covariance, state.widths, desk, 0.0, state.literal)
 
 
 @step(choose, DiverseState, counted=False)
@@ -77,7 +93,7 @@ def _choose_diversely(state: DiverseState, items: Items, notes: Notes) -> None:
     )
 
 
-def _learn(state: FeatureState | DiverseState, items: Items, notes: Notes, clicks: Clicks) -> None:
+def _learn(state: AnyState, items: Items, notes: Notes, clicks: Clicks) -> None:
     catalogue, desk = state.catalogue, state.desk
     phi, remaining = desk.phi, desk.remaining
     n_topics = len(remaining)
@@ -100,4 +116,5 @@ def _learn(state: FeatureState | DiverseState, items: Items, notes: Notes, click
 
 
 step(learn, FeatureState, counted=False)(_learn)
+step(learn, SampledState, counted=False)(_learn)
 step(learn, DiverseState, counted=False)(_learn)
