@@ -30,7 +30,7 @@ from rankloop.experiments.comparisons import (
     trend,
 )
 from rankloop.experiments.declare import Amount, Experiment, Failure, Finding, Outcome, Panel, Player, Source
-from rankloop.experiments.judging import judged_by, tally
+from rankloop.experiments.judging import judged_by, verdicts_in_words
 from rankloop.experiments.readings import Read
 from rankloop.experiments.statistics import Published
 from rankloop.runs import Run
@@ -106,7 +106,7 @@ def test_every_comparison_is_listed_with_its_verdict() -> None:
     found = outcome({"P": {"A": flat(100), "B": flat(200), "C": flat(50), "D": flat(100, seed=1)}})
     finding = judged(found, less("A", ["B", "C", "D"]))
     assert [one.verdict for one in finding.comparisons] == ["holds", "fails", "undecided"]
-    assert tally(finding.comparisons) == "1 of 3 hold, 1 fails, 1 undecided"
+    assert verdicts_in_words(finding.comparisons) == "1 of 3 hold, 1 fails, 1 undecided"
     assert finding.verdict == "fails"
     assert finding.text.startswith("1 of 3 hold, 1 fails, 1 undecided; P: regret of C over that of A")
     assert finding.text.endswith("claimed above 1")

@@ -22,7 +22,7 @@ from rankloop.experiments.chapter3 import with_inversions
 from rankloop.experiments.claims import CLAIMS
 from rankloop.experiments.data import ISTELLA, LOG_ODDS, MSLR, Data, two_copeland_winners
 from rankloop.experiments.declare import SCALES, Amount, Experiment, Scale
-from rankloop.experiments.parts import even, logarithmic, within
+from rankloop.experiments.parts import checkpoints_within, even, logarithmic
 from rankloop.experiments.ratings import MOVIELENS, YAHOO_MUSIC, RatedDataset, locate
 from rankloop.simulation import simulate
 from rankloop.simulation.jobs import SimulationJob
@@ -113,7 +113,7 @@ def test_duels_can_be_compared_at_round_steps(experiment: Experiment) -> None:
         assert not isinstance(panel.checkpoints, int)
         for player in panel.players:
             horizon = amount.of(panel.name, player.label).horizon
-            steps = within(horizon, panel.checkpoints)
+            steps = checkpoints_within(horizon, panel.checkpoints)
             round_steps = {digit * 10**k for digit in (1, 2, 3, 5) for k in range(9)}
             assert {*(step for step in round_steps if step <= horizon), horizon // 2, horizon} <= set(steps)
             assert max(steps) == horizon

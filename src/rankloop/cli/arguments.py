@@ -82,11 +82,6 @@ def number(option: str, text: str, least: float = -math.inf, most: float = math.
     return value
 
 
-def share(option: str, text: str) -> float:
-    """A number from 0 to 1."""
-    return number(option, text, 0, 1)
-
-
 def _plain(text: str) -> str:
     """The text of a number without the commas of thousands; others are left for it to be refused."""
     return text.replace(",", "") if THOUSANDS.fullmatch(text.strip()) else text

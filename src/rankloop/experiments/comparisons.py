@@ -21,12 +21,12 @@ from rankloop.experiments.readings import (
     Read,
     Undecidable,
     common_steps,
-    curve,
     last_step,
     n_problems,
     paired,
     panel_named,
     projected,
+    result_of,
     sample,
     studied_values,
 )
@@ -38,8 +38,8 @@ from rankloop.experiments.statistics import (
     counting,
     jackknife,
     matching,
-    number,
     rarer,
+    three_digits,
     within,
 )
 
@@ -106,7 +106,7 @@ def samples_of(
 ) -> tuple[list[Sample], int, str, str]:
     """The samples, the step they are of, what is waited for if that is too early, and if some are only lower bounds."""
     players = [(read.panel, read.player) for read in reads]
-    curves = [curve(outcome, *player) for player in players]
+    curves = [result_of(outcome, *player) for player in players]
     if any(len(result.finished) == n_problems(result) > 1 for result in curves):  # no runs to tell an error from
         reads = [read._replace(sampled=True) for read in reads]
     early = bounded = ""
@@ -160,10 +160,9 @@ def _more_runs(
         return "an effect further from its bound: more than 1,000 times as many runs would not decide"
     curves = [(read.panel, read.player) for read in reads]
     times = max(times, 1.5)
-    users = any(curve(outcome, *player).setting.get("hybrid") for player in curves)
-    return (
-        f"about {number(times)} times as many {'users' if users else 'runs'} ({projected(outcome, curves, 0, times)})"
-    )
+    users = any(result_of(outcome, *player).setting.get("hybrid") for player in curves)
+    what = "users" if users else "runs"
+    return f"about {three_digits(times)} times as many {what} ({projected(outcome, curves, 0, times)})"
 
 
 def _positive(samples: Iterable[Sample], what: str, *, ratio: bool) -> None:

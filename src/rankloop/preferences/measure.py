@@ -18,7 +18,7 @@ from rankloop.click_models.users import User
 from rankloop.datasets import Rankers, Rankings
 from rankloop.interleaving import Interleaver, Lists, Probabilistic
 from rankloop.kernels import stream
-from rankloop.preferences.loop import BINARY, COUNT, MARGINAL, SAMPLED, SQUARES, SUM, compare
+from rankloop.preferences.loop import BINARY, COUNT, MARGINAL, SAMPLED, SQUARES, SUM, compare_rankers
 from rankloop.preferences.matrix import MeasuredPreferences
 from rankloop.runs import Advance, Folder, Job, Run, Runner, Store, Watcher
 
@@ -207,7 +207,7 @@ def measure_pair(
     def play_part(n: int) -> None:
         deal = np.full(n_queries, n // n_queries)
         deal[deck[: n % n_queries]] += 1
-        compare(
+        compare_rankers(
             draft,
             credit,
             rng,
