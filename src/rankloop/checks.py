@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Collection, Iterable
+from datetime import timedelta
 from numbers import Integral, Real
 from typing import Any
 
+from rankloop.wording import DAY, HOUR, MINUTE, YEAR, listed, nearest
+
 LARGEST_WHOLE = 2**63 - 1
 """The largest number that compiled code can count to."""
+
+LONGEST_TIME = 100 * YEAR
+"""Seconds: times in the journal are numbers of milliseconds, which have their limits."""
+
+_SECONDS = {"ms": 0.001, "s": 1, "sec": 1, "second": 1, "min": MINUTE, "minute": MINUTE, "h": HOUR, "hour": HOUR}
+_SECONDS |= {"d": DAY, "day": DAY, "week": 7 * DAY}
+_BYTES = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9}
 
 
 def is_whole(value: Any) -> bool:
@@ -105,3 +117,73 @@ def check_flag(name: str, value: Any) -> bool:
         if not isinstance(value, np.bool_):
             raise ValueError(f"{name} must be True or False, not {value!r}")
     return bool(value)
+
+
+def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
+    """One of a few words, all of which are told where it is none of them.
+
+    >>> check_choice("link", "logistic", ("logistic", "linear"))
+    'logistic'
+    >>> check_choice("link", "cubic", ("logistic", "linear"))
+    Traceback (most recent call last):
+    ValueError: link must be logistic or linear, not 'cubic'
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be {listed(choices, 'or')}, not {value!r}")
+    return value
+
+
+def check_known(what: str, value: Any, known: Iterable[str]) -> str:
+    """One of the names of things that there are, which may be many: where it is none, the nearest is suggested.
+
+    >>> check_known("loop", "serach", ["search", "home"])
+    Traceback (most recent call last):
+    ValueError: there is no loop 'serach': did you mean 'search'?
+    """
+    names = list(known)
+    if isinstance(value, str) and value in names:
+        return value
+    near = nearest(value, names) if isinstance(value, str) else None
+    hint = f"did you mean {near!r}?" if near else f"there are {', '.join(names) or 'none yet'}"
+    raise ValueError(f"there is no {what} {value!r}: {hint}")
+
+
+def parse_duration(name: str, value: Any) -> float:
+    """A length of time in seconds, from a number of seconds, a timedelta or a text such as "30 min".
+
+    >>> parse_duration("window", "30 min"), parse_duration("keep", "90 days")
+    (1800.0, 7776000.0)
+    """
+    if isinstance(value, timedelta):
+        seconds = value.total_seconds()
+    elif is_number(value):
+        seconds = float(value)
+    else:
+        match = re.fullmatch(r"\s*([0-9.]+)\s*([a-z]+)\s*", value) if isinstance(value, str) else None
+        unit = match[2].removesuffix("s") if match and match[2] not in _SECONDS else match and match[2]
+        try:
+            seconds = float(match[1]) * _SECONDS[unit] if match and unit else -1.0
+        except (ValueError, KeyError):
+            seconds = -1.0
+    if not 0 < seconds <= LONGEST_TIME:
+        told = 'a length of time such as "30 min", "2 h" or "90 days", and at most 100 years'
+        raise ValueError(f"{name} must be {told}, not {value!r}")
+    return seconds
+
+
+def parse_size(name: str, value: Any) -> int:
+    """A number of bytes, from a number or a text such as "256 MB".
+
+    >>> parse_size("memory", "256 MB")
+    256000000
+    """
+    match = re.fullmatch(r"\s*([0-9.]+)\s*([kmg]?)b\s*", value.lower()) if isinstance(value, str) else None
+    number: Any = value
+    if match:
+        try:
+            number = float(match[1]) * _BYTES[match[2]]
+        except ValueError:
+            number = None
+    if not is_number(number) or not 0 < number < float("inf"):
+        raise ValueError(f'{name} must be a size such as "256 MB", not {value!r}')
+    return int(number)

@@ -13,7 +13,7 @@ from shared_data import SHARED
 
 from rankloop import click_models as cm
 from rankloop.click_models import browsing, chain, estimation
-from rankloop.click_models.pairs import Pairs, index_pairs
+from rankloop.click_models.pairs import QueryItems, index_pairs
 from rankloop.click_models.sessions import group_sessions
 from rankloop.datasets import ClickLog, SyntheticQueries, read_yandex, synthetic_click_log
 
@@ -28,7 +28,7 @@ ITEMS = ["a", "b", "c", "d"]
 def random_model(kind: type[cm.ClickModel], seed: int = 0) -> cm.ClickModel:
     """A model of one query with four items, and its parameters drawn at random."""
     rng = np.random.default_rng(seed)
-    pairs = Pairs(["q"], np.array([0, 4]), ITEMS, np.array([1]), np.array([4]))
+    pairs = QueryItems(["q"], np.array([0, 4]), ITEMS, np.array([1]), np.array([4]))
     shape = {0: (), 1: (4,), 2: (4, 4)}[kind.shared_dimensions]
     parameters = {name: rng.uniform(0.1, 0.9, 5) for name in kind.pair_parameters}
     parameters |= {name: rng.uniform(0.1, 0.9, shape) for name in kind.shared_parameters}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankloop.click_models.users import NAMES, User
+from rankloop.click_models.users import USERS, User
 from rankloop.kernels import stream
 
 PROBABILITIES = {
@@ -18,7 +18,7 @@ PROBABILITIES = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", USERS)
 @pytest.mark.parametrize("n_grades", [2, 5])
 def test_click_frequencies_follow_the_table(name: str, n_grades: int) -> None:
     """Clicks at each of 6 positions over 20,000 readings, against the probability of getting there and clicking: 5

@@ -66,7 +66,7 @@ def files(draw) -> str:
 @given(files(), st.sampled_from([40, 1 << 24]))
 def test_the_reader_agrees_with_a_plain_one(tmp_path: Path, monkeypatch, text: str, block: int) -> None:
     monkeypatch.setattr(letor_text, "BLOCK", block)
-    table = letor_text.read_table(write(tmp_path, text))
+    table = letor_text.read_letor_text(write(tmp_path, text))
     features, labels, qids = slow.read(text)
     assert table.features.shape == features.shape
     np.testing.assert_allclose(table.features, features, rtol=1.3e-7, atol=1e-45)
@@ -79,7 +79,7 @@ def test_the_reader_agrees_with_a_plain_one(tmp_path: Path, monkeypatch, text: s
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.decimals(-(10**6), 10**6, places=6))
 def test_ordinary_numbers_are_read_to_the_last_bit(tmp_path: Path, value) -> None:
-    assert letor_text.read_table(write(tmp_path, f"0 qid:1 1:{value}")).features[0, 0] == np.float32(float(value))
+    assert letor_text.read_letor_text(write(tmp_path, f"0 qid:1 1:{value}")).features[0, 0] == np.float32(float(value))
 
 
 def test_documents_are_grouped_by_query_in_order_of_appearance(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_the_cache_holds_as_long_as_the_file_does(tmp_path: Path, monkeypatch) -
     first = read_letor(path)
     assert (tmp_path / "data.txt.rankloop.npz").exists()
     with monkeypatch.context() as patch:
-        patch.setattr("rankloop.datasets.letor.read_table", None)  # not to be called
+        patch.setattr("rankloop.datasets.letor.read_letor_text", None)  # not to be called
         second = read_letor(path)
     for part in ("features", "labels", "offsets", "qids", "rows"):
         assert np.array_equal(getattr(first, part), getattr(second, part)), part

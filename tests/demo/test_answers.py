@@ -25,12 +25,12 @@ def test_means_and_differences_have_the_intervals_of_a_plain_computation() -> No
     one, other = ([float(dice.random() < p) for _ in range(300)] for p in (0.6, 0.5))
     mean, room = plain_interval(one)
     assert answers.mean_and_interval(np.array(one)) == f"{mean:.3f} ± {room:.3f}"
-    assert answers.difference(np.array(one), np.array(other)) == pytest.approx(
+    assert answers.paired_difference(np.array(one), np.array(other)) == pytest.approx(
         plain_interval([a - b for a, b in zip(one, other, strict=True)])
     )
     assert answers.mean_and_interval(np.array([])) == "–"
-    assert answers.difference(np.array([2.0]), np.array([1.0])) == (1.0, math.inf)
-    assert math.isnan(answers.difference(np.array([]), np.array([]))[0])
+    assert answers.paired_difference(np.array([2.0]), np.array([1.0])) == (1.0, math.inf)
+    assert math.isnan(answers.paired_difference(np.array([]), np.array([]))[0])
 
 
 def test_what_is_visible_is_seen_9_times_in_10() -> None:
@@ -51,14 +51,14 @@ def measured(*gains: tuple[float, float, float]) -> list[Measured]:
 def test_what_is_said_of_the_chosen_ranker() -> None:
     rows = measured((0.1, 0.05, 0.15), (0.0, 0.0, 0.0), (-0.1, -0.2, 0.1), (-0.2, -0.3, -0.1))
     everybody = {"r0", "r1", "r2", "r3"}
-    assert answers.chosen(rows, "r0", "r1", everybody - {"r1", "r3"}) == (
+    assert answers.choice_in_words(rows, "r0", "r1", everybody - {"r1", "r3"}) == (
         "Clicks chose “r0”, number 1 of 4 by MRR. It is better than the default: its MRR is 0.400, where the default "
         "has 0.300, a difference of +0.100 (95 % interval +0.050 to +0.150). 2 of 4 rankers are still in the race; 2 "
         "were eliminated, 1 of them from the worse half."
     )
-    assert "could be chance (95 % interval -0.200 to +0.100)" in answers.chosen(rows, "r2", "r1", everybody)
-    assert "It is worse than the default" in answers.chosen(rows, "r3", "r1", everybody)
-    assert answers.chosen(rows, "r1", "r1", everybody) == (
+    assert "could be chance (95 % interval -0.200 to +0.100)" in answers.choice_in_words(rows, "r2", "r1", everybody)
+    assert "It is worse than the default" in answers.choice_in_words(rows, "r3", "r1", everybody)
+    assert answers.choice_in_words(rows, "r1", "r1", everybody) == (
         "Clicks favour the default ranker, “r1”, number 2 of 4 by MRR. All 4 rankers are still in the race."
     )
 
@@ -167,5 +167,5 @@ def test_relevance_and_topics() -> None:
 def test_a_curve_has_means_of_neighbours() -> None:
     visits = [search(number, "policy", 1) for number in range(100)]
     value = {visit: float(visit.number % 10) for visit in visits}
-    assert answers.curve(visits, value) == [(9.5, 4.5), (29.5, 4.5), (49.5, 4.5), (69.5, 4.5), (89.5, 4.5)]
-    assert answers.curve([], {}) == []
+    assert answers.smoothed_curve(visits, value) == [(9.5, 4.5), (29.5, 4.5), (49.5, 4.5), (69.5, 4.5), (89.5, 4.5)]
+    assert answers.smoothed_curve([], {}) == []

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from rankloop.demo.answers import Answer
+from rankloop.demo.answers import DemoAnswer
 from rankloop.demo.pictures import AXES, pictures
 
 
-def answer(kind: str, rows: list[list[str]], **data: Any) -> Answer:
-    return Answer(kind, "Title", "", "", ["a"], rows, "", data=data)
+def answer(kind: str, rows: list[list[str]], **data: Any) -> DemoAnswer:
+    return DemoAnswer(kind, "Title", "", "", ["a"], rows, "", data=data)
 
 
 @pytest.mark.parametrize("kind", AXES)

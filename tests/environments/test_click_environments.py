@@ -149,7 +149,7 @@ def test_fitted_models_become_environments(tmp_path, kind) -> None:
         names = [problem.items[i] for i in lists]
         assert problem.environment.reward(lists) == pytest.approx(model.reward(problem.query, names))
         assert twin.environment.reward(lists) == problem.environment.reward(lists)
-    with pytest.raises(ValueError, match="must be 'CM', 'DCM' or 'PBM'"):
+    with pytest.raises(ValueError, match="must be CM, DCM or PBM"):
         click_problems(tmp_path / "models.json", "SDBN")
     with pytest.raises(ValueError, match="no query has 99 items"):
         click_problems(model, n_items=99)

@@ -7,89 +7,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from made_up_outcomes import STEPS, flat, growing, judged, outcome
 
-from rankloop.experiments.comparisons import (
-    Comparison,
-    differs,
-    exceeds,
-    grows,
-    happens,
-    happens_as_often,
-    late_share,
-    less,
-    matches,
-    measured,
-    never,
-    outgrows,
-    straight,
-    trend,
-)
-from rankloop.experiments.declare import Amount, Experiment, Failure, Finding, Outcome, Panel, Player, Source
-from rankloop.experiments.judging import judged_by, tally
+from rankloop.experiments.comparisons import differs, exceeds, happens, happens_as_often, less, matches, measured, never
+from rankloop.experiments.declare import Failure, Finding, Outcome
+from rankloop.experiments.judging import verdicts_in_words
 from rankloop.experiments.readings import Read
 from rankloop.experiments.statistics import Published
 from rankloop.runs import Run
-from rankloop.simulation import Result
-
-STEPS = (10, 100, 1000, 10_000)
-Curve = tuple[Sequence[int], np.ndarray]
-"""Steps, and a row of records for each run."""
-
-
-def flat(value: float, *, runs: int = 10, noise: float = 0.01, steps: Sequence[int] = STEPS, seed: int = 0) -> Curve:
-    """A regret that is there from the first step on, apart for each run by some noise."""
-    luck = np.random.default_rng((seed, int(value))).normal(1, noise, runs)
-    return steps, np.outer(luck, np.full(len(steps), float(value)))
-
-
-def growing(power: float, *, runs: int = 10, steps: Sequence[int] = STEPS) -> Curve:
-    luck = np.random.default_rng(round(power * 100)).normal(1, 0.01, (runs, len(steps)))
-    return steps, luck * np.array(steps, float) ** power
-
-
-def outcome(
-    panels: Mapping[str, Mapping[str, Curve]],
-    *,
-    stand_ins: Sequence[str] = (),
-    queries: int = 1,
-    record: str = "regret",
-    values: Mapping[str, float] | None = None,
-    failed: int = 0,
-    setting: Mapping[str, Any] | None = None,
-) -> Outcome:
-    made = [
-        Panel(
-            name,
-            None,
-            Source("made up", name not in stand_ins),
-            [Player(label, None) for label in players],
-            value=(values or {}).get(name),
-        )
-        for name, players in panels.items()
-    ]
-    experiment = Experiment(
-        "x", 2, "2", "X", "X.", lambda *_: made, {"smoke": Amount(10_000, 10)}, parameter="z" if values else ""
-    )
-    extra = {"queries": [str(k) for k in range(queries)]} if queries > 1 else {}
-    results = {
-        (name, label): Result(
-            {"policy": label, "horizon": steps[-1], **extra, **(setting or {})},
-            np.array(steps),
-            {k: Run({record: row}, best=0, failed=k < failed, seconds=2.0) for k, row in enumerate(rows)},
-        )
-        for name, players in panels.items()
-        for label, (steps, rows) in players.items()
-    }
-    return Outcome(experiment, "smoke", made, results)
-
-
-def judged(found: Outcome, *comparisons: Comparison, **more: Any) -> Finding:
-    return judged_by(*comparisons, **more)(found)
 
 
 def test_less_holds_fails_and_stays_undecided() -> None:
@@ -106,7 +35,7 @@ def test_every_comparison_is_listed_with_its_verdict() -> None:
     found = outcome({"P": {"A": flat(100), "B": flat(200), "C": flat(50), "D": flat(100, seed=1)}})
     finding = judged(found, less("A", ["B", "C", "D"]))
     assert [one.verdict for one in finding.comparisons] == ["holds", "fails", "undecided"]
-    assert tally(finding.comparisons) == "1 of 3 hold, 1 fails, 1 undecided"
+    assert verdicts_in_words(finding.comparisons) == "1 of 3 hold, 1 fails, 1 undecided"
     assert finding.verdict == "fails"
     assert finding.text.startswith("1 of 3 hold, 1 fails, 1 undecided; P: regret of C over that of A")
     assert finding.text.endswith("claimed above 1")
@@ -347,17 +276,6 @@ def test_shares_hold_fail_and_stay_undecided() -> None:
     )
 
 
-def test_growth() -> None:
-    found = outcome({"P": {"A": growing(0.9), "B": growing(0.3)}})
-    assert judged(found, grows(["A"], faster_than=0.8)).verdict == "holds"
-    assert judged(found, grows(["B"], faster_than=0.8)).verdict == "fails"
-    assert judged(found, grows(["B"], slower_than=0.5)).verdict == "holds"
-    assert judged(found, outgrows("A", ["B"])).verdict == "holds"
-    assert judged(found, outgrows("B", ["A"])).verdict == "fails"
-    assert judged(found, late_share("B", panels=["P"], since=1000, less_than=0.7)).verdict == "holds"
-    assert judged(found, late_share("A", panels=["P"], since=1000, less_than=0.7)).verdict == "fails"
-
-
 def test_differences_and_bounds() -> None:
     found = outcome({"P": {"A": flat(100), "B": flat(103)}})
     assert judged(found, differs("A", "B", record="regret", more_than=-20, less_than=20)).verdict == "holds"
@@ -373,17 +291,3 @@ def test_never_is_refuted_by_one() -> None:
     rows = np.zeros((5, 4))
     rows[3, 3] = 1
     assert judged(outcome({"P": {"A": (STEPS, rows)}}), never("A", "regret"), not_before=10**6).verdict == "fails"
-
-
-def test_trends_and_straight_lines() -> None:
-    values = {f"z = {z}": float(z) for z in (1, 2, 3, 4, 5)}
-
-    def study(regret: Callable[[float], float]) -> Outcome:
-        return outcome({name: {"A": flat(regret(z))} for name, z in values.items()}, values=values)
-
-    assert judged(study(lambda z: 100 * z), trend("A", rises=True)).verdict == "holds"
-    assert judged(study(lambda z: 100 * z), trend("A", rises=False)).verdict == "fails"
-    assert judged(study(lambda z: 100 + 100 * z), straight("A", bend=0.1)).verdict == "holds"
-    curved = judged(study(lambda z: 100 * z**2), straight("A", bend=0.1))
-    assert curved.verdict == "fails"
-    assert "bend" in curved.text

@@ -14,14 +14,15 @@ import numpy as np
 import pytest
 from shared_data import SHARED
 
+from rankloop.click_models.users import USERS
 from rankloop.datasets import synthetic_ratings
 from rankloop.environments import PreferenceMatrix, hybrid_problems
 from rankloop.experiments.catalogue import EXPERIMENTS, find
 from rankloop.experiments.chapter3 import with_inversions
 from rankloop.experiments.claims import CLAIMS
-from rankloop.experiments.data import ISTELLA, LOG_ODDS, MSLR, USERS, Data, two_copeland_winners
+from rankloop.experiments.data import ISTELLA, LOG_ODDS, MSLR, Data, two_copeland_winners
 from rankloop.experiments.declare import SCALES, Amount, Experiment, Scale
-from rankloop.experiments.parts import even, logarithmic, within
+from rankloop.experiments.parts import checkpoints_within, even, logarithmic
 from rankloop.experiments.ratings import MOVIELENS, YAHOO_MUSIC, RatedDataset, locate
 from rankloop.simulation import simulate
 from rankloop.simulation.jobs import SimulationJob
@@ -112,7 +113,7 @@ def test_duels_can_be_compared_at_round_steps(experiment: Experiment) -> None:
         assert not isinstance(panel.checkpoints, int)
         for player in panel.players:
             horizon = amount.of(panel.name, player.label).horizon
-            steps = within(horizon, panel.checkpoints)
+            steps = checkpoints_within(horizon, panel.checkpoints)
             round_steps = {digit * 10**k for digit in (1, 2, 3, 5) for k in range(9)}
             assert {*(step for step in round_steps if step <= horizon), horizon // 2, horizon} <= set(steps)
             assert max(steps) == horizon
@@ -181,7 +182,7 @@ def test_real_matrices_are_taken_and_the_others_stand_in(tmp_path: Path) -> None
     np.testing.assert_allclose(np.log(noisy.preferences / (1 - noisy.preferences)), 1.37 * odds, atol=1e-12)
     other, source = data.preferences(ISTELLA, "navigational")
     assert (other.n_arms, source.real) == (220, False)
-    with pytest.raises(ValueError, match="user must be one of"):
+    with pytest.raises(ValueError, match="user must be perfect, navigational or informational, not"):
         data.preferences(MSLR, "tired")
 
 

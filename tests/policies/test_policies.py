@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,6 +45,14 @@ def test_every_policy_names_examples() -> None:
         own = cls.__module__.startswith("rankloop.")  # other tests make policies of their own
         if own and name not in ("ClickPolicy", "DuelingPolicy", "FeaturePolicy"):
             assert cls.examples, f"{name} has no examples for the generic checks"
+
+
+def test_every_policy_has_tests_of_its_own() -> None:
+    for name, cls in Policy.known.items():
+        folder, _, module = cls.__module__.removeprefix("rankloop.policies.").partition(".")
+        if cls.__module__.startswith("rankloop.policies.") and module not in ("", "base"):
+            file = Path(__file__).with_name(folder) / f"test_{module}.py"
+            assert file.exists(), f"{name} has no {file.name}"
 
 
 def test_steps_that_count_no_references_leave_them_as_they_were() -> None:

@@ -172,12 +172,6 @@ def test_policies_with_features(name: str) -> None:
     np.testing.assert_allclose(policy.covariance, np.linalg.inv(plain.precision), atol=1e-10)
 
 
-def test_a_fixed_ranking_takes_anything() -> None:
-    policy = rl.FixedRanking([2, 0, 1])
-    policy.update(policy.rank(), [1, 0, 0], seen=1)
-    assert policy.best == [2, 0, 1]
-
-
 @pytest.mark.parametrize(
     ("seen", "clicks", "message"),
     [

@@ -21,7 +21,7 @@ from rankloop.experiments import Amount, Claim, Experiment, Finding, Outcome, Pa
 from rankloop.experiments.declare import Compared, Failure
 from rankloop.report import data, timings
 from rankloop.report.data import scorecard
-from rankloop.report.experiment_tables import reached, running_times
+from rankloop.report.experiment_tables import reached, running_times_table
 from rankloop.report.figures import pictures
 from rankloop.report.markdown import Cell, Table, plain
 from rankloop.report.page import as_html
@@ -242,10 +242,10 @@ def test_running_times_stand_beside_those_of_the_thesis() -> None:
     assert len(found) == 4
     assert found["Yahoo-Navigational", "Self-Sparring"].thesis == pytest.approx(0.90 * 86_400)
     assert found["Yahoo-Navigational", "Self-Sparring"].ours == pytest.approx(200.0)
-    [table] = running_times(timed)
+    [table] = running_times_table(timed)
     assert "3 min 20 s" in str(table)
     assert "thesis 22 h, 389×" in str(table)
-    assert running_times(replace(timed, experiment=outcome().experiment)) == []
+    assert running_times_table(replace(timed, experiment=outcome().experiment)) == []
     assert duration(found["Yahoo-Navigational", "Self-Sparring"].thesis) == "22 h"
 
 

@@ -11,8 +11,9 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankloop.checks import check_choice
 from rankloop.cli.errors import Refused, refusing
-from rankloop.wording import listed, nearest, suggestion
+from rankloop.wording import nearest, suggestion
 
 if TYPE_CHECKING:
     from rankloop.environments import PreferenceMatrix
@@ -56,12 +57,11 @@ def whole_or_none(option: str, text: str | None, least: int) -> int | None:
     return None if text is None else whole(option, text, least)
 
 
-def one_of(option: str, text: str, choices: Sequence[str]) -> str:
+def choice(option: str, text: str, choices: Sequence[str]) -> str:
     """One of a few words, in small or capital letters."""
-    found = {choice.casefold(): choice for choice in choices}.get(text.casefold())
-    if found is None:
-        raise Refused(f"{option} must be {listed(choices, 'or')}, not {text!r}")
-    return found
+    meant = {word.casefold(): word for word in choices}
+    with refusing():
+        return check_choice(option, meant.get(text.casefold(), text), choices)
 
 
 def number(option: str, text: str, least: float = -math.inf, most: float = math.inf) -> float:
@@ -80,11 +80,6 @@ def number(option: str, text: str, least: float = -math.inf, most: float = math.
     if not math.isfinite(value) or not least <= value <= most:
         raise Refused(f"{option} must be a number{wanted}, not {text!r}")
     return value
-
-
-def share(option: str, text: str) -> float:
-    """A number from 0 to 1."""
-    return number(option, text, 0, 1)
 
 
 def _plain(text: str) -> str:

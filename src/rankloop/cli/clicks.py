@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli.arguments import number, one_of, whole, whole_or_none
+from rankloop.cli.arguments import choice, number, whole, whole_or_none
 from rankloop.cli.errors import refusing
 from rankloop.cli.groups import Group
 from rankloop.cli.options import option
@@ -140,7 +140,7 @@ def generate(
         log = synthetic_click_log(
             whole("--sessions", sessions, 1),
             n_queries=n_queries,
-            click_model=one_of("--model", model, ("CM", "DCM", "PBM")),
+            click_model=choice("--model", model, ("CM", "DCM", "PBM")),
             seed=whole("--seed", seed, 0),
         )
         (write_csv if out.suffix == ".csv" else write_yandex)(log, out)

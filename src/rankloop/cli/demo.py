@@ -11,7 +11,7 @@ from rankloop.cli.errors import Refused, refusing
 from rankloop.cli.options import Seed, option
 
 if TYPE_CHECKING:
-    from rankloop.demo.answers import Answer
+    from rankloop.demo.answers import DemoAnswer
 
 IN_THE_REPORT = ("duels-cycle", "rerank-violations", "drift-regret", "diversity-positions-movielens")
 """One experiment of each chapter, to show what the report of a reproduction is like."""
@@ -70,7 +70,7 @@ def demo(
         raise typer.Exit(1)
 
 
-def _print(answer: Answer) -> None:
+def _print(answer: DemoAnswer) -> None:
     """A table, what it can show, and what it says."""
     from rich.markup import escape
 

@@ -68,7 +68,7 @@ def diversify(
     from rankloop.cli.arguments import make_feature_policies, number, whole
     from rankloop.cli.drift import evenly
     from rankloop.cli.errors import refusing
-    from rankloop.cli.own_problem import OwnProblem, compare
+    from rankloop.cli.own_problem import OwnProblem, compare_policies
     from rankloop.environments import hybrid_problems
     from rankloop.experiments import Source
     from rankloop.wording import count
@@ -105,7 +105,7 @@ def diversify(
         log=False,
         checkpoints=evenly(options.horizon, options.checkpoints),
     )
-    _, folder = compare(own, policies, options, out, FOLDER)
+    _, folder = compare_policies(own, policies, options, out, FOLDER)
     show_lists(make(policies), problems[0], options, folder)
 
 

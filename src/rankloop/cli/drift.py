@@ -41,7 +41,7 @@ def drift(
     options = RunOptions.read(horizon, runs, seed, checkpoints, workers)
 
     from rankloop.cli.arguments import make_click_policies, whole
-    from rankloop.cli.own_problem import OwnProblem, compare
+    from rankloop.cli.own_problem import OwnProblem, compare_policies
     from rankloop.cli.queries import read_queries, read_shape, source_of
     from rankloop.environments.synthetic_queries import N_DRIFTING, N_EPOCHS, drifting
 
@@ -62,7 +62,7 @@ def drift(
         checkpoints=evenly(options.horizon, options.checkpoints),
         top=n_counted,
     )
-    compare(own, policies, options, out, FOLDER)
+    compare_policies(own, policies, options, out, FOLDER)
 
 
 def evenly(horizon: int, number: int) -> list[int]:

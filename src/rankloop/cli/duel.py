@@ -44,7 +44,7 @@ def duel(
     options = RunOptions.read(horizon, runs, seed, checkpoints, workers)
 
     from rankloop.cli.arguments import default_policies, make_policies, read_matrix
-    from rankloop.cli.own_problem import OwnProblem, compare
+    from rankloop.cli.own_problem import OwnProblem, compare_policies
     from rankloop.experiments import Source
 
     problem = read_matrix(matrix)
@@ -60,7 +60,7 @@ def duel(
         checkpoints=options.checkpoints,
         remarks=lambda results: list(_remarks(problem, results)),
     )
-    compare(own, ",".join(default_policies()) if policies is None else policies, options, out, FOLDER)
+    compare_policies(own, ",".join(default_policies()) if policies is None else policies, options, out, FOLDER)
 
 
 def _remarks(matrix: PreferenceMatrix, results: Sequence[Result]) -> Iterator[str]:

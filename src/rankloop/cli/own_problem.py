@@ -83,7 +83,7 @@ class OwnProblem:
         )
 
 
-def compare(
+def compare_policies(
     problem: OwnProblem, policies: str, options: RunOptions, out: Path | None, default: str
 ) -> tuple[Outcome, Path]:
     """Run policies on a problem, continuing from what the folder holds, and report what came out.

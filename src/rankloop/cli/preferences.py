@@ -71,7 +71,7 @@ def preferences(
     Finished pairs are kept in the folder FILE.partial: the same command continues where it was interrupted. The matrix
     is for `rankloop duel`.
     """
-    from rankloop.cli.arguments import number, one_of, whole, whole_or_none
+    from rankloop.cli.arguments import choice, number, whole, whole_or_none
     from rankloop.click_models.users import User
     from rankloop.interleaving import Interleaver
     from rankloop.preferences import measure_preferences
@@ -89,7 +89,7 @@ def preferences(
     if not out.parent.is_dir():
         raise Refused(f"--out: there is no folder {out.parent}")
     methods = {name: cls for name, cls in Interleaver.known.items() if cls.most_rankers == 2}
-    method = methods[one_of("--interleaver", interleaver, list(methods))]()
+    method = methods[choice("--interleaver", interleaver, list(methods))]()
     with refusing(), display() as watcher:
         User.named(user)
         documents = _read(data, n_queries, first_seed, cache)

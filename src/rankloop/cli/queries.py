@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankloop.cli.arguments import no_file, one_of, whole, whole_or_none
+from rankloop.cli.arguments import choice, no_file, whole, whole_or_none
 from rankloop.cli.errors import Refused, refusing
 from rankloop.environments.problems import offers
 from rankloop.environments.synthetic_queries import N_ITEMS, built_in
@@ -27,7 +27,7 @@ def read_queries(
 
     `least` is the number of items that a query must have.
     """
-    model = one_of("--click-model", click_model, ("CM", "DCM", "PBM"))
+    model = choice("--click-model", click_model, ("CM", "DCM", "PBM"))
     wanted = whole_or_none("--queries", queries, 1)
     if models is None:
         n = N_BUILT_IN if wanted is None else wanted

@@ -52,7 +52,7 @@ def rerank(
     options = RunOptions.read(horizon, runs, seed, checkpoints, workers)
 
     from rankloop.cli.arguments import make_click_policies
-    from rankloop.cli.own_problem import OwnProblem, compare
+    from rankloop.cli.own_problem import OwnProblem, compare_policies
     from rankloop.cli.queries import read_queries, read_shape, source_of
 
     problems, name = read_queries(models, click_model, queries)
@@ -70,7 +70,7 @@ def rerank(
         checkpoints=from_the_first(options.horizon, options.checkpoints),
         top=n_counted,
     )
-    compare(own, policies, options, out, FOLDER)
+    compare_policies(own, policies, options, out, FOLDER)
 
 
 def from_the_first(horizon: int, number: int) -> list[int]:

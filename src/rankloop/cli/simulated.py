@@ -241,18 +241,18 @@ PARTS: tuple[Callable[[int | None, int | None], Iterator[Part]], ...] = (
 def _compared(one: Result, other: Result, what: str = "regret", *, after_change: bool = False) -> str:
     """How many times as much one policy has as another, with an interval, or what it would take to tell them apart."""
     from rankloop.experiments.comparisons import log_ratio
-    from rankloop.experiments.statistics import jackknife, number
+    from rankloop.experiments.statistics import jackknife, three_digits
     from rankloop.simulation.difference import student_bound
 
     samples = [_sample(result, after_change=after_change) for result in (one, other)]
     effect, error, freedom = jackknife(lambda means: log_ratio(means[0], means[1]), samples)
     if not math.isfinite(effect):
         return f"{one.policy} and {other.policy} have no ratio: one of them has no {what}."
-    ratio = f"{one.policy} has {number(math.exp(effect))} times the {what} of {other.policy}"
+    ratio = f"{one.policy} has {three_digits(math.exp(effect))} times the {what} of {other.policy}"
     if not math.isfinite(error):
         return f"{ratio}; an interval needs more runs."
     room = student_bound(CHANCE / 2, freedom) * error
-    interval = f"{number(math.exp(effect - room))} to {number(math.exp(effect + room))}"
+    interval = f"{three_digits(math.exp(effect - room))} to {three_digits(math.exp(effect + room))}"
     told = f"{ratio} ({1 - CHANCE:.0%} interval: {interval})."
     if abs(effect) > room:
         return told

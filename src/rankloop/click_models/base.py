@@ -7,8 +7,8 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from rankloop.click_models.estimation import Progress, Settings
-from rankloop.click_models.pairs import Pairs, index_pairs
+from rankloop.click_models.estimation import FitProgress, FitSettings
+from rankloop.click_models.pairs import QueryItems, index_pairs
 from rankloop.click_models.sessions import Codes, Log, Sessions, group_sessions
 from rankloop.kernels.arrays import Clicks, Floats, Ints
 
@@ -49,7 +49,7 @@ class ClickModel:
 
     def __init__(
         self,
-        pairs: Pairs,
+        pairs: QueryItems,
         parameters: Mapping[str, Floats],
         *,
         n_positions: int,
@@ -72,7 +72,7 @@ class ClickModel:
         exact: bool = False,
         tolerance: float = 1e-6,
         max_iterations: int = 500,
-        progress: Progress | None = None,
+        progress: FitProgress | None = None,
     ) -> Self:
         """Fit the model to a click log.
 
@@ -94,7 +94,7 @@ class ClickModel:
         progress
             Function that is called after each iteration with its number and the log-likelihood per session.
         """
-        settings = Settings(smoothing, exact, tolerance, max_iterations, progress)
+        settings = FitSettings(smoothing, exact, tolerance, max_iterations, progress)
         settings.check()
         pairs, sessions = index_pairs(log, group_sessions(log))
         parameters, history = cls._estimate(sessions, len(pairs), settings)
@@ -172,7 +172,9 @@ class ClickModel:
         return self.pairs.locate(log, each)
 
     @classmethod
-    def _estimate(cls, sessions: Sessions, n_pairs: int, settings: Settings) -> tuple[dict[str, Floats], list[float]]:
+    def _estimate(
+        cls, sessions: Sessions, n_pairs: int, settings: FitSettings
+    ) -> tuple[dict[str, Floats], list[float]]:
         """The parameters, and the objective per session at each iteration."""
         raise NotImplementedError
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from rankloop.click_models.base import ClickModel
 from rankloop.click_models.chain import counts_to_last_click
-from rankloop.click_models.estimation import Settings, maximise, penalty, smoothed, typical_mean
+from rankloop.click_models.estimation import FitSettings, maximise_likelihood, penalty, smoothed, typical_mean
 from rankloop.click_models.sessions import Codes, Sessions
 from rankloop.kernels import entry
 from rankloop.kernels.arrays import Clicks, Floats
@@ -116,7 +116,7 @@ class BrowsingModel(ClickModel):
 
 
 def fit_browsing(
-    sessions: Sessions, n_pairs: int, settings: Settings, place_of: Codes
+    sessions: Sessions, n_pairs: int, settings: FitSettings, place_of: Codes
 ) -> tuple[Floats, Floats, list[float]]:
     """Fit by EM: attraction with that of unknown pairs last, examination by place, and the objectives.
 
@@ -142,5 +142,5 @@ def fit_browsing(
         examination = smoothed(examined, shown, 0.5, smoothing)
         return objective, likelihood
 
-    history = maximise(iterate, sessions.n_sessions, settings)
+    history = maximise_likelihood(iterate, sessions.n_sessions, settings)
     return np.append(attraction, attraction_mean), examination, history

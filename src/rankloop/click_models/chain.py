@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.click_models.base import ClickModel
-from rankloop.click_models.estimation import SMALLEST, Settings, maximise, penalty, smoothed, typical_mean
+from rankloop.click_models.estimation import SMALLEST, FitSettings, maximise_likelihood, penalty, smoothed, typical_mean
 from rankloop.click_models.sessions import Codes, Sessions
 from rankloop.kernels import entry
 from rankloop.kernels.arrays import Clicks, Floats
@@ -183,7 +183,13 @@ class ChainFit(NamedTuple):
 
 
 def fit_chain(
-    sessions: Sessions, n_pairs: int, settings: Settings, *, leaving_by_position: bool, always_go_on: bool, exact: bool
+    sessions: Sessions,
+    n_pairs: int,
+    settings: FitSettings,
+    *,
+    leaving_by_position: bool,
+    always_go_on: bool,
+    exact: bool,
 ) -> ChainFit:
     """Fit a chain by counting, as if users were satisfied with their last click, and if `exact` go on from there by EM.
 
@@ -222,7 +228,7 @@ def fit_chain(
             going_on = smoothed(went_on[:1], went_on[1:], 0.5, smoothing)
         return objective, likelihood
 
-    history = maximise(iterate, sessions.n_sessions, settings) if exact else []
+    history = maximise_likelihood(iterate, sessions.n_sessions, settings) if exact else []
     if leaving_by_position:
         leaving[could_leave == 0] = 1 - SMALLEST  # nothing lies below: whoever clicks here leaves
     else:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankloop.click_models.chain import ChainModel
-from rankloop.click_models.estimation import Settings, smoothed, typical_mean
+from rankloop.click_models.estimation import FitSettings, smoothed, typical_mean
 from rankloop.click_models.sessions import Codes, Sessions
 from rankloop.kernels.arrays import Floats
 
@@ -35,7 +35,9 @@ class CM(ChainModel):
     """
 
     @classmethod
-    def _estimate(cls, sessions: Sessions, n_pairs: int, settings: Settings) -> tuple[dict[str, Floats], list[float]]:
+    def _estimate(
+        cls, sessions: Sessions, n_pairs: int, settings: FitSettings
+    ) -> tuple[dict[str, Floats], list[float]]:
         clicked, seen = np.zeros(n_pairs), np.zeros(n_pairs)
         for pairs, clicks, weight in sessions.blocks():
             before = np.cumsum(clicks, axis=1) - clicks

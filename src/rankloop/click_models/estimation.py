@@ -13,18 +13,18 @@ from rankloop.kernels.arrays import Floats
 SMALLEST = 1e-12
 """Fitted probabilities keep this distance from 0 and 1, so that nothing observed is ever impossible."""
 
-Progress = Callable[[int, float], None]
+FitProgress = Callable[[int, float], None]
 """Called after each iteration of EM with its number and the log-likelihood per session so far."""
 
 
-class Settings(NamedTuple):
+class FitSettings(NamedTuple):
     """How to fit; `ClickModel.fit` says what each means."""
 
     smoothing: float
     exact: bool
     tolerance: float
     max_iterations: int
-    progress: Progress | None
+    progress: FitProgress | None
 
     def check(self) -> None:
         """Refuse what makes no sense."""
@@ -61,7 +61,9 @@ def penalty(values: Floats, mean: float, smoothing: float) -> float:
     return smoothing * float(mean * np.log(values).sum() + (1 - mean) * np.log1p(-values).sum())
 
 
-def maximise(iterate: Callable[[], tuple[float, float]], n_sessions: int, settings: Settings) -> list[float]:
+def maximise_likelihood(
+    iterate: Callable[[], tuple[float, float]], n_sessions: int, settings: FitSettings
+) -> list[float]:
     """Repeat an EM iteration until it gains less than the tolerance.
 
     `iterate` makes one step and returns, of the parameters before it, the objective (log-likelihood of log and

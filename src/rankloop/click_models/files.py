@@ -21,7 +21,7 @@ import numpy as np
 
 from rankloop.checks import check_whole
 from rankloop.click_models.base import ClickModel
-from rankloop.click_models.pairs import Pairs
+from rankloop.click_models.pairs import QueryItems
 from rankloop.kernels.arrays import Floats
 from rankloop.storage import replacing
 
@@ -109,7 +109,7 @@ def load(path: str | Path) -> dict[str, ClickModel]:
     header, raw = _read(path)
     entries = _entries(header, raw, str(path))
     sizes = [len(entry.items) for entry in entries]
-    pairs = Pairs(
+    pairs = QueryItems(
         query_names=[entry.query for entry in entries],
         start=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         item_names=[item for entry in entries for item in entry.items],

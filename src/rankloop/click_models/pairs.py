@@ -51,7 +51,7 @@ def _table(n: int) -> Codes:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class QueryItems:
     """The items of each query, in the order that gives them their numbers there.
 
     First come those of the query's most frequent list, the initial list R_0, in its order; then all others, the most
@@ -131,7 +131,7 @@ class Pairs:
         return sessions._replace(lists=renumbered[lists])
 
 
-def index_pairs(log: Log, sessions: Sessions) -> tuple[Pairs, Sessions]:
+def index_pairs(log: Log, sessions: Sessions) -> tuple[QueryItems, Sessions]:
     """The pairs of a log, and its sessions with pairs for items."""
     most = int((sessions.lists >= 0).sum())
     query, item = np.empty(most, np.int32), np.empty(most, np.int32)
@@ -158,7 +158,7 @@ def index_pairs(log: Log, sessions: Sessions) -> tuple[Pairs, Sessions]:
     list_length = np.zeros(n_queries, np.int64)
     list_length[queries] = np.bincount(rows, minlength=len(queries))
     repeats = np.bincount(query, weights=place < lists.shape[1], minlength=n_queries).astype(np.int64)
-    pairs = Pairs(
+    pairs = QueryItems(
         query_names=list(log.query_names),
         start=np.concatenate([[0], np.cumsum(np.bincount(query, minlength=n_queries))]),
         item_names=[log.item_name(code) for code in item[order].tolist()],

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankloop.click_models.browsing import BrowsingModel, fit_browsing
-from rankloop.click_models.estimation import Settings
+from rankloop.click_models.estimation import FitSettings
 from rankloop.click_models.sessions import Sessions
 from rankloop.kernels.arrays import Floats
 
@@ -31,7 +31,9 @@ class PBM(BrowsingModel):
     """
 
     @classmethod
-    def _estimate(cls, sessions: Sessions, n_pairs: int, settings: Settings) -> tuple[dict[str, Floats], list[float]]:
+    def _estimate(
+        cls, sessions: Sessions, n_pairs: int, settings: FitSettings
+    ) -> tuple[dict[str, Floats], list[float]]:
         n = sessions.n_positions
         place_of = np.repeat(np.arange(n, dtype=np.int32)[:, None], n, axis=1)
         attraction, examination, history = fit_browsing(sessions, n_pairs, settings, place_of)

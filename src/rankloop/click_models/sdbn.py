@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankloop.click_models.chain import ChainModel, fit_chain
-from rankloop.click_models.estimation import Settings
+from rankloop.click_models.estimation import FitSettings
 from rankloop.click_models.sessions import Codes, Sessions
 from rankloop.kernels.arrays import Floats
 
@@ -32,7 +32,9 @@ class SDBN(ChainModel):
     pair_parameters = ("attraction", "satisfaction")
 
     @classmethod
-    def _estimate(cls, sessions: Sessions, n_pairs: int, settings: Settings) -> tuple[dict[str, Floats], list[float]]:
+    def _estimate(
+        cls, sessions: Sessions, n_pairs: int, settings: FitSettings
+    ) -> tuple[dict[str, Floats], list[float]]:
         fit = fit_chain(sessions, n_pairs, settings, leaving_by_position=False, always_go_on=True, exact=settings.exact)
         return {"attraction": fit.attraction, "satisfaction": fit.leaving}, fit.history
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankloop.click_models.browsing import BrowsingModel, fit_browsing
-from rankloop.click_models.estimation import Settings
+from rankloop.click_models.estimation import FitSettings
 from rankloop.click_models.sessions import Sessions
 from rankloop.kernels.arrays import Floats
 
@@ -32,7 +32,9 @@ class UBM(BrowsingModel):
     shared_dimensions = 2
 
     @classmethod
-    def _estimate(cls, sessions: Sessions, n_pairs: int, settings: Settings) -> tuple[dict[str, Floats], list[float]]:
+    def _estimate(
+        cls, sessions: Sessions, n_pairs: int, settings: FitSettings
+    ) -> tuple[dict[str, Floats], list[float]]:
         n = sessions.n_positions
         place_of = np.arange(n * n, dtype=np.int32).reshape(n, n)
         attraction, examination, history = fit_browsing(sessions, n_pairs, settings, place_of)

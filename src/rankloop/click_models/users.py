@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_choice
 from rankloop.kernels import entry, inlined, uniform
 from rankloop.kernels.arrays import Floats, Ints, Stream
 
@@ -20,7 +21,7 @@ TABLE = {
 }
 """Click and stop probabilities for each grade."""
 
-NAMES = ("perfect", "navigational", "informational")
+USERS = ("perfect", "navigational", "informational")
 
 
 @inlined
@@ -82,8 +83,7 @@ class User:
     @classmethod
     def named(cls, name: str, n_grades: int = 5) -> User:
         """The *perfect*, *navigational* or *informational* user, for grades 0 to 4 or 0 to 1."""
-        if name not in NAMES:
-            raise ValueError(f"user must be {', '.join(NAMES[:-1])} or {NAMES[-1]}, not {name!r}")
+        check_choice("user", name, USERS)
         if (name, n_grades) not in TABLE:
             raise ValueError(f"named users know 5 or 2 grades, not {n_grades!r}: give click and stop for each grade")
         click, stop = TABLE[name, n_grades]

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 from rankloop.checks import check_positive, check_whole
 from rankloop.client.attempts import Steps, attempts
 from rankloop.client.breaker import Breaker
-from rankloop.client.calls import Calls, Page
+from rankloop.client.calls import Calls, PageCall
 from rankloop.client.errors import ServiceAway, ServiceError, ServiceRefused
 from rankloop.live.shown import LiveDuel, Shown
 
@@ -77,7 +77,7 @@ class BaseClient:
         if self._closed:
             raise ValueError("this client is closed: make another one")
 
-    def _guarded(self, page: Page[Result]) -> Steps[Result]:
+    def _guarded(self, page: PageCall[Result]) -> Steps[Result]:
         """What a page waits for; what stands in its place if the service is away, or will not give it."""
         if not self._breaker.lets_through():
             away = ServiceAway("the service did not answer before, and is left alone for a moment", undone=True)
@@ -95,7 +95,7 @@ class BaseClient:
         self._breaker.worked()
         return result
 
-    def _fall_back(self, page: Page[Result], error: ServiceError) -> Result:
+    def _fall_back(self, page: PageCall[Result], error: ServiceError) -> Result:
         if page.fall_back is None:
             raise error
         reason = str(error)
@@ -111,7 +111,7 @@ class BaseClient:
             logger.warning("%s: a page does without the service: %s", self._url, reason)
         return page.fall_back(reason)
 
-    def _duel(self, page: Page[LiveDuel]) -> Steps[LiveDuel]:
+    def _duel(self, page: PageCall[LiveDuel]) -> Steps[LiveDuel]:
         """The two rankers to run."""
         duel = yield from self._guarded(page)
         if duel.id:

@@ -35,7 +35,7 @@ SECONDS_OF_AN_ATTEMPT = 2.5
 
 
 @dataclass(frozen=True)
-class Page(Generic[Result]):
+class PageCall(Generic[Result]):
     """A request that a page waits for, and what to show instead of its answer, for a given reason."""
 
     call: Call[Result]
@@ -95,7 +95,7 @@ class Calls:
         user: str | None,
         pinned: Mapping[int, str] | None,
         deferred: bool,
-    ) -> Page[Shown]:
+    ) -> PageCall[Shown]:
         """The list to show, from production's list."""
         check_name("the name of a loop", loop)
         check_name("key", key)
@@ -121,7 +121,7 @@ class Calls:
             page = page_of(names, range(len(names)), pins, self.positions(loop))
             return self._shown("", page, loop, key, "fallback", reason=reason)
 
-        return Page(self._page_call(_path(loop, "rank"), asked, read), fall_back)
+        return PageCall(self._page_call(_path(loop, "rank"), asked, read), fall_back)
 
     def interleave(
         self,
@@ -131,7 +131,7 @@ class Calls:
         positions: int | None,
         before: tuple[str, ...],
         following: Callable[[tuple[str, ...]], Any],
-    ) -> Page[Shown]:
+    ) -> PageCall[Shown]:
         """The next page of two rankers' lists; `before` is what the pages before it showed."""
         if not isinstance(lists, Mapping) or not lists:
             raise ValueError(f"give the list of each of the duel's rankers by name, not {shorten(lists)}")
@@ -154,9 +154,9 @@ class Calls:
         def read(told: Any) -> Shown:
             return with_more(self._list(told, loop, "", allowed))
 
-        return Page(self._page_call(_path(loop, "interleave"), asked, read), fall_back)
+        return PageCall(self._page_call(_path(loop, "interleave"), asked, read), fall_back)
 
-    def duel(self, loop: str, key: str, user: str | None, default: str | None) -> Page[LiveDuel]:
+    def duel(self, loop: str, key: str, user: str | None, default: str | None) -> PageCall[LiveDuel]:
         """The two rankers to run."""
         check_name("the name of a loop", loop)
 
@@ -167,7 +167,7 @@ class Calls:
         asked = {"key": key} if user is None else {"key": key, "user": user}
         # a duel that nobody shows is not learned from, so that asking twice does no harm
         call = self._page_call(_path(loop, "duel"), asked, read, repeatable=True)
-        return Page(call, None if default is None else lambda _: LiveDuel("", (default, default), loop))
+        return PageCall(call, None if default is None else lambda _: LiveDuel("", (default, default), loop))
 
     def _page_call(
         self, path: str, asked: Any, read: Callable[[Any], Result], *, repeatable: bool = False

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.datasets.letor_text import Lines, read_table, write_table
+from rankloop.datasets.letor_text import LetorLines, read_letor_text, write_letor_text
 from rankloop.storage import replacing
 
 CACHE_VERSION = 1
@@ -82,7 +82,7 @@ class Letor:
             raise ValueError("features must be finite numbers")
         if not (np.equal(np.mod(grades, 1), 0) & (grades >= 0) & (grades < 32)).all():
             raise ValueError("labels must be whole numbers from 0 to 31")
-        return _grouped(Lines(table, grades.astype(np.int8), queries, np.arange(1, len(table) + 1), {}), name)
+        return _grouped(LetorLines(table, grades.astype(np.int8), queries, np.arange(1, len(table) + 1), {}), name)
 
     @property
     def n_queries(self) -> int:
@@ -127,7 +127,7 @@ class Letor:
 
     def save(self, path: str | Path) -> None:
         """Write the documents as LETOR text, compressed where the path ends in .gz."""
-        write_table(Path(path), self.features, self.labels, np.repeat(self.qids, self.sizes))
+        write_letor_text(Path(path), self.features, self.labels, np.repeat(self.qids, self.sizes))
 
     def __repr__(self) -> str:
         return (
@@ -172,17 +172,17 @@ def read_letor(path: str | Path, *, cache: bool = True) -> Letor:
         raise ValueError(f"{path} is not a file: give one file of the dataset, such as Fold1/train.txt")
     name = path.name.split(".")[0]
     if not cache:
-        return _grouped(read_table(path), name)
+        return _grouped(read_letor_text(path), name)
     key = {"version": CACHE_VERSION, "size": status.st_size, "changed": status.st_mtime_ns}
     kept = path.with_name(path.name + CACHE_SUFFIX)
     data = _read_cache(kept, key, name)
     if data is None:
-        data = _grouped(read_table(path), name)
+        data = _grouped(read_letor_text(path), name)
         _write_cache(kept, key, data)
     return data
 
 
-def _grouped(table: Lines, name: str) -> Letor:
+def _grouped(table: LetorLines, name: str) -> Letor:
     """Bring the documents of each query together, queries in order of first appearance."""
     starts = np.flatnonzero(np.concatenate([[True], table.qids[1:] != table.qids[:-1]]))
     qids = table.qids[starts]

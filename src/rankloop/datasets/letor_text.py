@@ -34,7 +34,7 @@ PADDING = b"\n" * 16
 FIRST_WIDTH = 64
 
 
-class Lines(NamedTuple):
+class LetorLines(NamedTuple):
     """The lines of a file as arrays, in the file's order."""
 
     features: npt.NDArray[np.float32]
@@ -44,15 +44,15 @@ class Lines(NamedTuple):
     notes: dict[str, int]
 
 
-def read_table(path: Path) -> Lines:
+def read_letor_text(path: Path) -> LetorLines:
     """Read a file, plain or gzip."""
     try:
-        return _read_table(path)
+        return _read_text(path)
     except MemoryError:
         raise ValueError(f"{path} does not fit in memory: split it, or leave out features") from None
 
 
-def _read_table(path: Path) -> Lines:
+def _read_text(path: Path) -> LetorLines:
     counters = np.zeros(N_COUNTERS, np.int64)
     width = FIRST_WIDTH
     blocks: list[tuple[npt.NDArray[Any], ...]] = []
@@ -89,7 +89,7 @@ def _read_table(path: Path) -> Lines:
     return _joined(blocks, max(1, int(counters[WIDEST])), {why: n for why, n in notes.items() if n})
 
 
-def _joined(blocks: list[tuple[npt.NDArray[Any], ...]], width: int, notes: dict[str, int]) -> Lines:
+def _joined(blocks: list[tuple[npt.NDArray[Any], ...]], width: int, notes: dict[str, int]) -> LetorLines:
     """One table of all blocks; each is dropped once copied, so memory never holds the features twice."""
     labels, qids, lines = (np.concatenate([block[part] for block in blocks]) for part in (1, 2, 3))
     features = np.empty((len(labels), width), np.float32)
@@ -100,7 +100,7 @@ def _joined(blocks: list[tuple[npt.NDArray[Any], ...]], width: int, notes: dict[
         features[end - len(part) : end, :narrow] = part[:, :narrow]
         features[end - len(part) : end, narrow:] = 0
         end -= len(part)
-    return Lines(features, labels, qids, lines, notes)
+    return LetorLines(features, labels, qids, lines, notes)
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
@@ -128,7 +128,7 @@ def open_text(path: Path) -> IO[bytes]:
     return cast(IO[bytes], gzip.open(path)) if compressed else open(path, "rb")
 
 
-def write_table(
+def write_letor_text(
     path: Path, features: npt.NDArray[np.float32], labels: npt.NDArray[np.int8], qids: npt.NDArray[np.int64]
 ) -> None:
     """Write documents as LETOR text, through gzip where the name ends in .gz."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_choice
 from rankloop.datasets.letor import Letor
 
 Places = npt.NDArray[Any]
@@ -95,8 +96,7 @@ class Rankers:
         The order of ties depends on the seed, the query's place and the ranker's place only. All lists together take
         four bytes for each document and ranker, six where ties are to be redrawn.
         """
-        if ties not in TIES:
-            raise ValueError(f"ties must be {', '.join(TIES[:-1])} or {TIES[-1]}, not {ties!r}")
+        check_choice("ties", ties, TIES)
         data = self.data
         most = int(data.sizes.max())
         dtype: Any = np.uint16 if most < 2**16 else np.int32

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_choice
 from rankloop.datasets.click_logs import ClickLog
 from rankloop.datasets.vocabulary import Vocabulary
 from rankloop.kernels.arrays import Floats
@@ -59,8 +60,7 @@ class SyntheticQueries:
         """Draw a log, with clicks by CM, DCM or PBM."""
         if n_sessions < 1:
             raise ValueError(f"n_sessions must be at least 1, not {n_sessions!r}")
-        if click_model not in ("CM", "DCM", "PBM"):
-            raise ValueError(f"click_model must be 'CM', 'DCM' or 'PBM', not {click_model!r}")
+        check_choice("click_model", click_model, ("CM", "DCM", "PBM"))
         rng = np.random.default_rng((seed, 1))
         queries = rng.choice(self.n_queries, n_sessions, p=self.frequency).astype(np.int32)
         shown = self._lists(queries, rng)

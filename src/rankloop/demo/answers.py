@@ -41,7 +41,7 @@ NAMES = {
 
 
 @dataclass
-class Answer:
+class DemoAnswer:
     """One problem of the demo and what came of it."""
 
     kind: str
@@ -85,20 +85,20 @@ def mean_and_interval(values: Numbers) -> str:
     return f"{mean} ± {half_width(values):.3f}" if len(values) > 1 else mean
 
 
-def difference(one: Numbers, other: Numbers) -> tuple[float, float]:
+def paired_difference(one: Numbers, other: Numbers) -> tuple[float, float]:
     """The mean difference of what the same visitors got twice, and half the width of its 95 % interval."""
     apart = one - other
     return (float(apart.mean()) if len(apart) else math.nan), half_width(apart)
 
 
-def compared(one: str, other: str, gain: float, room: float, more: str, less: str) -> str:
+def difference_in_words(one: str, other: str, gain: float, room: float, more: str, less: str) -> str:
     """A difference with its interval in words: which of two got more, or that this cannot be told.
 
-    >>> print(compared("A", "B", 0.124, 0.031, "more clicks per list", "fewer clicks per list"))
+    >>> print(difference_in_words("A", "B", 0.124, 0.031, "more clicks per list", "fewer clicks per list"))
     A got 0.124 more clicks per list than B (95 % interval 0.093 to 0.155).
-    >>> print(compared("A", "B", -0.124, 0.031, "more clicks per list", "fewer clicks per list"))
+    >>> print(difference_in_words("A", "B", -0.124, 0.031, "more clicks per list", "fewer clicks per list"))
     A got 0.124 fewer clicks per list than B (95 % interval 0.093 to 0.155).
-    >>> print(compared("A", "B", 0.003, 0.031, "more clicks per list", "fewer clicks per list"))
+    >>> print(difference_in_words("A", "B", 0.003, 0.031, "more clicks per list", "fewer clicks per list"))
     The difference between A and B could be chance (95 % interval -0.028 to +0.034).
     """
     if not math.isfinite(room):
@@ -123,7 +123,9 @@ def visible(room: float, what: str, visitors: str) -> str:
     return f"With {visitors}, a difference of {least:.2g} {what} is seen 9 times in 10."
 
 
-def evaluating(world: Evaluating, searching: Searching, visits: Sequence[Visit], status: Mapping[str, Any]) -> Answer:
+def evaluating(
+    world: Evaluating, searching: Searching, visits: Sequence[Visit], status: Mapping[str, Any]
+) -> DemoAnswer:
     """Who is left of the rankers, and how good the one is that clicks chose."""
     site = searching.site
     measured = measure(site.corpus, site.rankers, searching.held_out, site.default)
@@ -136,7 +138,7 @@ def evaluating(world: Evaluating, searching: Searching, visits: Sequence[Visit],
     else:
         able = f"""{count(n, "search", "searches")} tell little: to choose a ranker that is better than the default one
         needs about {SEARCHES:,}."""
-    return Answer(
+    return DemoAnswer(
         "evaluate",
         world.title,
         f"""The search site has {len(measured)} rankers: weights of names, modules, signatures, summaries and bodies,
@@ -146,7 +148,7 @@ def evaluating(world: Evaluating, searching: Searching, visits: Sequence[Visit],
         able,
         HEADINGS,
         [rows[k] for k in landmarks(measured, best, site.default)],
-        chosen(measured, best, site.default, left),
+        choice_in_words(measured, best, site.default, left),
         {"searches": f"{n:,}", "policy": "MergeDTS", "learned from": f"{status['learned']:,}"},
         rows,
         {
@@ -157,7 +159,7 @@ def evaluating(world: Evaluating, searching: Searching, visits: Sequence[Visit],
     )
 
 
-def chosen(measured: Sequence[Measured], best: str, default: str, left: set[str]) -> str:
+def choice_in_words(measured: Sequence[Measured], best: str, default: str, left: set[str]) -> str:
     """How good the ranker is that clicks chose, and which of the others are still in the race."""
     place = {row.ranker: k for k, row in enumerate(measured)}
     mine, usual = measured[place[best]], measured[place[default]]
@@ -191,7 +193,7 @@ def unsafe(visits: Sequence[Visit], production: Mapping[str, int]) -> int:
     return sum(visit.position > production[visit.key] + POSITIONS / 2 for visit in visits)
 
 
-def reranking(world: Reranking, visits: Sequence[Visit]) -> Answer:
+def reranking(world: Reranking, visits: Sequence[Visit]) -> DemoAnswer:
     """Whether lists got better, and whether any was worse than is allowed."""
     before = {query: world.production(query) for query in {visit.key for visit in visits}}
     rank = {visit: 1 / visit.position if visit.position else 0.0 for visit in visits}
@@ -204,7 +206,7 @@ def reranking(world: Reranking, visits: Sequence[Visit]) -> Answer:
         ranks = mean_and_interval(np.array([rank[visit] for visit in last]))
         rows.append((NAMES[arm], f"{len(mine):,}", f"{unsafe(mine, before):,}", places, ranks))
     served = [visit for visit in late if visit.arm == "policy"]
-    gain, room = difference(
+    gain, room = paired_difference(
         np.array([float(before[visit.key]) for visit in served]), np.array([float(visit.position) for visit in served])
     )
     able = f"{len(visits) / len(before):,.0f} searches for each query are"
@@ -213,7 +215,7 @@ def reranking(world: Reranking, visits: Sequence[Visit]) -> Answer:
     else:
         able += f" few, since every exchange takes evidence: to see lists improve needs {FREQUENT_SEARCHES:,} in all."
     shown = of_arm["policy"]
-    return Answer(
+    return DemoAnswer(
         "rerank",
         world.title,
         f"""{len(before)} queries are asked often. BubbleRank improves the default ranker's list for each, by exchanging
@@ -226,7 +228,7 @@ def reranking(world: Reranking, visits: Sequence[Visit]) -> Answer:
         f"{unsafe(shown, before):,} of {len(shown):,} lists were unsafe. {moved(gain, room)}",
         {"searches": f"{len(visits):,}", "queries": f"{len(before)}", "policy": "BubbleRank"},
         data={
-            "curves": {NAMES["policy"]: curve(shown, rank)},
+            "curves": {NAMES["policy"]: smoothed_curve(shown, rank)},
             "production": float(np.mean([1 / at for at in before.values()])),
         },
     )
@@ -261,15 +263,15 @@ def moved(gain: float, room: float) -> str:
 CLICKS = ("more clicks per list", "fewer clicks per list")
 
 
-def following(world: trending.Trending, visits: Sequence[Visit]) -> Answer:
+def following(world: trending.Trending, visits: Sequence[Visit]) -> DemoAnswer:
     """Clicks before and after tastes changed."""
     clicked = by_loop(visits)
     numbers = np.array(sorted({visit.number for visit in visits}))
     after = numbers >= world.changes[0]
     loops = (trending.FOLLOWS, trending.REMEMBERS)
     rows = [(NAMES[loop], *(mean_and_interval(clicked[loop][part]) for part in (~after, after))) for loop in loops]
-    gain, room = difference(*(clicked[loop][after] for loop in loops))
-    return Answer(
+    gain, room = paired_difference(*(clicked[loop][after] for loop in loops))
+    return DemoAnswer(
         "follow",
         world.title,
         f"""Readers of two sections click the first of {trending.POSITIONS} stories that attracts them. Three of twelve
@@ -280,21 +282,22 @@ def following(world: trending.Trending, visits: Sequence[Visit]) -> Answer:
         visible(room, "clicks per list", f"{count(int(after.sum()), 'reader')} after the first change"),
         ("policy", "clicks per list before the first change", "after it"),
         rows,
-        "After the first change: " + compared("the policy that forgets", "the one that remembers", gain, room, *CLICKS),
+        "After the first change: "
+        + difference_in_words("the policy that forgets", "the one that remembers", gain, room, *CLICKS),
         {"readers": f"{len(numbers):,}", "changes": f"{len(world.changes) - 1}"},
         data={"changes": world.changes[:-1], "curves": curves(visits)},
     )
 
 
-def diversifying(world: home.Home, visits: Sequence[Visit]) -> Answer:
+def diversifying(world: home.Home, visits: Sequence[Visit]) -> DemoAnswer:
     """Clicks and topics of lists by relevance and topics, and of lists by relevance only."""
     clicked = by_loop(visits)
     loops = (home.BOTH, home.RELEVANCE_ONLY)
     topics = {loop: np.array([float(visit.topics) for visit in visits if visit.loop == loop]) for loop in loops}
     rows = [(NAMES[loop], mean_and_interval(clicked[loop]), mean_and_interval(topics[loop])) for loop in loops]
-    gain, room = difference(*(clicked[loop] for loop in loops))
+    gain, room = paired_difference(*(clicked[loop] for loop in loops))
     readers = len(clicked[home.BOTH])
-    return Answer(
+    return DemoAnswer(
         "diversify",
         world.title,
         f"""{len(home.READERS)} readers see {home.POSITIONS} of {home.N_ARTICLES} articles and click the first that
@@ -303,7 +306,7 @@ def diversifying(world: home.Home, visits: Sequence[Visit]) -> Answer:
         visible(room, "clicks per list", f"{count(readers, 'visit')} of these readers"),
         ("policy", "clicks per list", "topics per list"),
         rows,
-        compared("CascadeHybrid", "CascadeLinUCB", gain, room, *CLICKS),
+        difference_in_words("CascadeHybrid", "CascadeLinUCB", gain, room, *CLICKS),
         {"readers’ visits": f"{readers:,}", "articles": f"{home.N_ARTICLES}", "topics": f"{len(home.TOPICS)}"},
         data={"curves": curves_so_far(clicked)},
     )
@@ -321,7 +324,7 @@ def curves(visits: Sequence[Visit]) -> dict[str, list[tuple[float, float]]]:
     """The share of visits with a click over time, for each loop."""
     clicked = {visit: float(visit.clicked > 0) for visit in visits}
     loops = dict.fromkeys(visit.loop for visit in visits)
-    return {NAMES[loop]: curve([visit for visit in visits if visit.loop == loop], clicked) for loop in loops}
+    return {NAMES[loop]: smoothed_curve([visit for visit in visits if visit.loop == loop], clicked) for loop in loops}
 
 
 def curves_so_far(clicked: Mapping[str, Numbers]) -> dict[str, list[tuple[float, float]]]:
@@ -334,7 +337,9 @@ def curves_so_far(clicked: Mapping[str, Numbers]) -> dict[str, list[tuple[float,
     return found
 
 
-def curve(visits: Sequence[Visit], value: Mapping[Visit, float], points: int = 40) -> list[tuple[float, float]]:
+def smoothed_curve(
+    visits: Sequence[Visit], value: Mapping[Visit, float], points: int = 40
+) -> list[tuple[float, float]]:
     """Means of neighbouring visits: where they stand, and the mean."""
     parts = np.array_split(np.arange(len(visits)), min(points, max(1, len(visits) // 20)))
     return [

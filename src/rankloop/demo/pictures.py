@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankloop.demo.answers import Answer
+from rankloop.demo.answers import DemoAnswer
 from rankloop.extras import can_plot
 from rankloop.report.drawings import INK, inline_svg
 from rankloop.report.markdown import Picture
@@ -19,7 +19,7 @@ COLOURS = ("#1f77d0", "#d1662b")
 SIZE = (7.5, 3.2)
 
 
-def pictures(answer: Answer) -> list[Picture]:
+def pictures(answer: DemoAnswer) -> list[Picture]:
     """The picture of an answer, if there is something to draw with."""
     if not can_plot() or not answer.rows:
         return []
@@ -42,7 +42,7 @@ def pictures(answer: Answer) -> list[Picture]:
     return [Picture(f"{name}.png", alt, caption, inline_svg(figure, name, alt))]
 
 
-def _rankers(axes: Axes, answer: Answer) -> tuple[str, str]:
+def _rankers(axes: Axes, answer: DemoAnswer) -> tuple[str, str]:
     """All rankers by their quality, with those that are left, the chosen one and the default."""
     rows: Sequence[dict[str, Any]] = answer.data["rankers"]
     places = list(range(1, len(rows) + 1))
@@ -78,7 +78,7 @@ AXES = {
 """What the curves of a problem are drawn over, what they show, and how they were made."""
 
 
-def _curves(axes: Axes, answer: Answer) -> tuple[str, str]:
+def _curves(axes: Axes, answer: DemoAnswer) -> tuple[str, str]:
     """What each loop's visitors got over time."""
     for (name, points), colour in zip(answer.data["curves"].items(), COLOURS, strict=False):
         axes.plot(*zip(*points, strict=True), color=colour, label=name, linewidth=1.8)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rankloop.demo import home, trending
-from rankloop.demo.answers import Answer, diversifying, evaluating, following, reranking
+from rankloop.demo.answers import DemoAnswer, diversifying, evaluating, following, reranking
 from rankloop.demo.compiling import POLICIES, compile_policies
 from rankloop.demo.home import Home
 from rankloop.demo.pictures import pictures
@@ -43,7 +43,7 @@ visitors could have come."""
 class Demo(NamedTuple):
     """What the demo found, and where it stands."""
 
-    answers: list[Answer]
+    answers: list[DemoAnswer]
     store: Path
     lists: int
     """Lists that were derived anew from the journal."""
@@ -146,7 +146,7 @@ def _verified(store: Path, steps: _Steps) -> tuple[int, list[str]]:
     return found.choices, list(map(str, found.differences))
 
 
-def _write(out: Path, answers: Sequence[Answer], visits: Sequence[Visit]) -> None:
+def _write(out: Path, answers: Sequence[DemoAnswer], visits: Sequence[Visit]) -> None:
     """All visits as a table, and all answers as JSON."""
     with (out / "visits.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from rankloop.checks import check_whole
+from rankloop.checks import check_choice, check_whole
 from rankloop.click_models import ClickModel, QueryModel, query_models, read_query_models
 from rankloop.environments.cascade_model import CascadeModel
 from rankloop.environments.click_environment import ClickEnvironment
@@ -59,8 +59,7 @@ def click_problems(
 
 
 def _environment(entry: QueryModel, click_model: str | None, n_items: int) -> ClickEnvironment | None:
-    if click_model not in ("CM", "DCM", "PBM"):
-        raise ValueError(f"click_model must be 'CM', 'DCM' or 'PBM', not {click_model!r}")
+    click_model = check_choice("click_model", click_model, ("CM", "DCM", "PBM"))
     if click_model not in entry.parameters:
         known = listed(entry.parameters)
         raise ValueError(

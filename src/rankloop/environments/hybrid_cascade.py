@@ -89,7 +89,7 @@ class Clipped(NamedTuple):
     above: int
 
 
-class Explained(NamedTuple):
+class AttractionParts(NamedTuple):
     """Why each item of a list attracts: arrays with one entry, or row, for each position.
 
     Attributes
@@ -205,7 +205,7 @@ class HybridCascade(ClickEnvironment):
                 stacklevel=2,
             )
 
-    def explain(self, ranking: Any) -> Explained:
+    def explain(self, ranking: Any) -> AttractionParts:
         """The attraction of each item of a list, and what relevance and novelty contribute to it."""
         items = check_list(ranking, self.n_items, self.n_positions)
         covers = self.topics[items]
@@ -213,7 +213,7 @@ class HybridCascade(ClickEnvironment):
         np.cumprod(1.0 - covers[:-1], axis=0, out=above[1:])
         gain = covers * above
         relevance, novelty = self._relevant[items], (1.0 - self.trade_off) * (gain @ self.theta)
-        return Explained(np.clip(relevance + novelty, 0.0, 1.0), relevance, novelty, gain)
+        return AttractionParts(np.clip(relevance + novelty, 0.0, 1.0), relevance, novelty, gain)
 
     def reward(self, ranking: Any, top: int | None = None) -> float:
         """The probability of a click on a list, or on its first `top` positions."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.checks import check_choice
 from rankloop.environments.assumptions import Assumptions, check_assumptions
 from rankloop.kernels import regret, respond, step, uniform
 from rankloop.kernels.arrays import Flags, Floats, Items, Stream
@@ -204,14 +205,13 @@ class PreferenceMatrix:
         worth = np.asarray(utilities, np.float64)
         if worth.ndim != 1 or not np.isfinite(worth).all():
             raise ValueError("utilities must be a sequence of finite numbers, one for each arm")
+        check_choice("link", link, ("logistic", "linear"))
         difference = worth[:, None] - worth[None, :]
         if link == "logistic":
             return cls(1 / (1 + np.exp(-difference.clip(-700, 700))), name="utilities")
-        if link == "linear":
-            if np.abs(difference).max(initial=0) > 1:
-                raise ValueError("with the linear link utilities may differ by at most 1")
-            return cls((1 + difference) / 2, name="utilities")
-        raise ValueError(f"link must be 'logistic' or 'linear', not {link!r}")
+        if np.abs(difference).max(initial=0) > 1:
+            raise ValueError("with the linear link utilities may differ by at most 1")
+        return cls((1 + difference) / 2, name="utilities")
 
     @classmethod
     def like_features(

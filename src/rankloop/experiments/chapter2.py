@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from rankloop.click_models.users import USERS
 from rankloop.environments import PreferenceMatrix
-from rankloop.experiments.data import ISTELLA, MSLR, USERS, YAHOO, Data, Dataset
+from rankloop.experiments.data import ISTELLA, MSLR, YAHOO, Data, Dataset
 from rankloop.experiments.declare import Amount, Experiment, Panel, Player, Scale, Source
 from rankloop.experiments.parts import logarithmic, player
 from rankloop.policies import DTS, REX3, RMED1, MergeDTS, MergeRUCB, SelfSparring

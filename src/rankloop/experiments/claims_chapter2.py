@@ -1,4 +1,4 @@
-"""What chapter 2 says of dueling bandits.
+"""What chapter 2 says of dueling bandits, compared with each other.
 
 RMED1 is the policy as it was published; the thesis' own experiments ran another rule, which is RMED1-strongest here.
 """
@@ -8,23 +8,12 @@ from __future__ import annotations
 import math
 
 from rankloop.experiments.chapter2 import DAYS
-from rankloop.experiments.comparisons import (
-    Comparison,
-    happens,
-    happens_as_often,
-    late_share,
-    less,
-    log_ratio,
-    matches,
-    measured,
-    outgrows,
-    scales,
-    trend,
-)
+from rankloop.experiments.comparisons import Comparison, happens_as_often, less, log_ratio, matches, measured
 from rankloop.experiments.declare import Claim
 from rankloop.experiments.judging import judged_by
 from rankloop.experiments.readings import Read
 from rankloop.experiments.statistics import Published
+from rankloop.experiments.trends import late_share, outgrows, scales
 
 _MSLR, _ISTELLA, _YAHOO = "MSLR-Navigational", "ISTELLA-Navigational", "Yahoo-Navigational"
 _WITH_ALL = ("MSLR", "ISTELLA")
@@ -34,7 +23,7 @@ _EXTREMES = ("Informational", "Perfect")
 _BASELINES = ("MergeRUCB", "DTS", "RMED1", "Self-Sparring", "REX3")
 _MERGING = ("MergeDTS", "MergeRUCB")
 
-_SETTLED = 3_000_000
+SETTLED = 3_000_000
 """Steps after which MergeDTS has found the winner among hundreds of rankers, by the thesis."""
 
 _LONG = 100_000_000
@@ -43,7 +32,7 @@ _LONG = 100_000_000
 _DTS_ENDS = 10_000_000
 """To which the thesis ran DTS among the rankers of ISTELLA."""
 
-_SMALL_SETTLED = 1_000_000
+SMALL_SETTLED = 1_000_000
 """The same for tens of rankers."""
 
 _MAGNITUDE = math.sqrt(10)
@@ -122,9 +111,9 @@ LARGE_SCALE = (
         "Among the 700 rankers of Yahoo, MergeDTS has converged after 3 million steps, with less than 2 % of its "
         "regret later; the regret of Self-Sparring still grows.",
         judged_by(
-            late_share("MergeDTS", panels=[_YAHOO], since=_SETTLED, less_than=0.02),
+            late_share("MergeDTS", panels=[_YAHOO], since=SETTLED, less_than=0.02),
             late_share("Self-Sparring", panels=[_YAHOO], more_than=0.0),
-            not_before=2 * _SETTLED,
+            not_before=2 * SETTLED,
         ),
         changed="It spoke of the second half of the steps, and asked for more than 1 % of Self-Sparring; the thesis "
         "names the step, and says that regret grows.",
@@ -147,7 +136,7 @@ LARGE_SCALE = (
         judged_by(
             outgrows("REX3", ["MergeDTS", "MergeRUCB", "DTS", "RMED1", "Self-Sparring"], panels=[_MSLR, _ISTELLA]),
             outgrows("REX3", ["MergeDTS", "MergeRUCB", "Self-Sparring"], panels=[_YAHOO]),
-            not_before=_SETTLED,
+            not_before=SETTLED,
         ),
     ),
     Claim(
@@ -190,7 +179,7 @@ RUNNING_TIME = (
         "MergeDTS and MergeRUCB take less time for 100 million steps than any other policy.",
         judged_by(
             *(less(player, ["DTS", "RMED1", "Self-Sparring", "REX3"], record="seconds") for player in _MERGING),
-            not_before=_SETTLED,
+            not_before=SETTLED,
         ),
         changed="Times are of 100 million steps, as in the thesis' table, where those who settled compute nothing "
         "more; the other policies' are projected from shorter runs.",
@@ -202,7 +191,7 @@ RUNNING_TIME = (
         "The time of MergeDTS and MergeRUCB hardly grows with the rankers: by less than the root of their number.",
         judged_by(
             *(scales(player, _MSLR, _YAHOO, less_than=0.5) for player in _MERGING),
-            not_before=_SETTLED,
+            not_before=SETTLED,
         ),
     ),
     Claim(
@@ -266,7 +255,7 @@ NOISE = (
                 for name in _WITH_ALL
                 for player in _BASELINES
             ),
-            not_before=_SETTLED,
+            not_before=SETTLED,
         ),
         changed="It waited for 100 million steps; by 3 million MergeDTS has settled, and gaps can be seen.",
     ),
@@ -276,7 +265,7 @@ NOISE = (
         "2.6.3",
         "Among the rankers of MSLR and of ISTELLA, from perfect to informational users, the regret of Self-Sparring "
         "grows by a larger factor than MergeDTS'.",
-        judged_by(*(_hurt_more("Self-Sparring", "MergeDTS", name) for name in _WITH_ALL), not_before=_SETTLED),
+        judged_by(*(_hurt_more("Self-Sparring", "MergeDTS", name) for name in _WITH_ALL), not_before=SETTLED),
         changed="It waited for 100 million steps; by 3 million MergeDTS has settled, and factors can be seen.",
     ),
     Claim(
@@ -285,7 +274,7 @@ NOISE = (
         "2.6.3",
         "Among the 700 rankers of Yahoo it is the other way round: from perfect to informational users, the regret of "
         "MergeDTS grows by a larger factor.",
-        judged_by(_hurt_more("MergeDTS", "Self-Sparring", "Yahoo"), not_before=_SETTLED),
+        judged_by(_hurt_more("MergeDTS", "Self-Sparring", "Yahoo"), not_before=SETTLED),
         changed="It waited for 100 million steps; by 3 million MergeDTS has settled, and factors can be seen.",
     ),
 )
@@ -299,7 +288,7 @@ def _cycle_claims(rmed1: str, name: str, which: str, **more: str) -> tuple[Claim
             "duels-cycle",
             "2.6.4",
             f"In Cycle, RMED1 by {which} has less regret than MergeDTS.",
-            judged_by(less(rmed1, ["MergeDTS"], panels=["Cycle"]), not_before=_SMALL_SETTLED),
+            judged_by(less(rmed1, ["MergeDTS"], panels=["Cycle"]), not_before=SMALL_SETTLED),
             **more,
         ),
         Claim(
@@ -307,7 +296,7 @@ def _cycle_claims(rmed1: str, name: str, which: str, **more: str) -> tuple[Claim
             "duels-cycle",
             "2.6.4",
             f"In Cycle2, where preferences among the losers are weak, RMED1 by {which} has more regret than MergeDTS.",
-            judged_by(less("MergeDTS", [rmed1], panels=["Cycle2"]), not_before=_SMALL_SETTLED),
+            judged_by(less("MergeDTS", [rmed1], panels=["Cycle2"]), not_before=SMALL_SETTLED),
             **more,
         ),
     )
@@ -319,7 +308,7 @@ CYCLE = (
         "duels-cycle",
         "2.6.4",
         "In Cycle the regret of Self-Sparring is an order of magnitude above that of MergeDTS (more than 3.16 times).",
-        judged_by(less("MergeDTS", ["Self-Sparring"], panels=["Cycle"], times=_MAGNITUDE), not_before=_SMALL_SETTLED),
+        judged_by(less("MergeDTS", ["Self-Sparring"], panels=["Cycle"], times=_MAGNITUDE), not_before=SMALL_SETTLED),
     ),
     Claim(
         "cycle-merge-dts-ahead-of-three",
@@ -328,7 +317,7 @@ CYCLE = (
         "In Cycle, DTS, Self-Sparring and REX3 have more regret than MergeDTS.",
         judged_by(
             less("MergeDTS", ["DTS", "Self-Sparring", "REX3"], panels=["Cycle"]),
-            not_before=_SMALL_SETTLED,
+            not_before=SMALL_SETTLED,
         ),
         changed="It also spoke of RMED1 and MergeRUCB, which have claims of their own now.",
     ),
@@ -338,7 +327,7 @@ CYCLE = (
         "2.6.4",
         "In Cycle, MergeRUCB has less regret than MergeDTS, and the gap is small: MergeDTS has less than 1.5 times as "
         "much.",
-        judged_by(less("MergeRUCB", ["MergeDTS"], panels=["Cycle"], at_most=1.5), not_before=_SMALL_SETTLED),
+        judged_by(less("MergeRUCB", ["MergeDTS"], panels=["Cycle"], at_most=1.5), not_before=SMALL_SETTLED),
         changed="It was part of the claim before.",
     ),
     *_cycle_claims(
@@ -361,10 +350,10 @@ CYCLE = (
         "comes later.",
         judged_by(
             *(
-                late_share(player, panels=["Cycle", "Cycle2"], since=_SMALL_SETTLED, less_than=0.02)
+                late_share(player, panels=["Cycle", "Cycle2"], since=SMALL_SETTLED, less_than=0.02)
                 for player in _MERGING
             ),
-            not_before=2 * _SMALL_SETTLED,
+            not_before=2 * SMALL_SETTLED,
         ),
         changed="New.",
     ),
@@ -377,7 +366,7 @@ WITHOUT_CONDORCET = (
         "2.6.5",
         f"Without a Condorcet winner ({_OUR_CHOICE}), MergeDTS still has less (Copeland) regret than every other "
         "policy.",
-        judged_by(less("MergeDTS", _BASELINES), not_before=_SMALL_SETTLED),
+        judged_by(less("MergeDTS", _BASELINES), not_before=SMALL_SETTLED),
     ),
     Claim(
         "non-condorcet-loses-both-in-1-of-100",
@@ -385,7 +374,7 @@ WITHOUT_CONDORCET = (
         "2.6.5",
         f"Without a Condorcet winner ({_OUR_CHOICE}), MergeDTS eliminates both Copeland winners in 1 of 100 runs.",
         judged_by(
-            happens_as_often("MergeDTS", (1, 100), panel="MSLR-non-Condorcet", margin=0.1), not_before=_SMALL_SETTLED
+            happens_as_often("MergeDTS", (1, 100), panel="MSLR-non-Condorcet", margin=0.1), not_before=SMALL_SETTLED
         ),
         changed="It asked for less than a tenth of the runs; the thesis has a number.",
     ),
@@ -399,158 +388,10 @@ WITHOUT_CONDORCET = (
             happens_as_often(
                 "MergeDTS", (99, 100), panel="MSLR-non-Condorcet", margin=0.1, record="winners_lost", exactly=1
             ),
-            not_before=_SMALL_SETTLED,
+            not_before=SMALL_SETTLED,
         ),
         changed="New.",
     ),
 )
 
-
-def _tuned(
-    name: str,
-    player: str,
-    text: str,
-    parameter: str,
-    best: str,
-    others: tuple[str, ...],
-    not_before: int = _SMALL_SETTLED,
-) -> Claim:
-    """That the value which section 2.5.6 found best has less regret than others."""
-    return Claim(
-        f"{name}-tuned",
-        name,
-        "2.5.6",
-        text,
-        judged_by(
-            *(
-                measured(
-                    f"regret of {player} at {other} over that at {parameter} = {best}",
-                    [Read(other, player), Read(f"{parameter} = {best}", player)],
-                    lambda m: log_ratio(m[0], m[1]),
-                    more_than=1.0,
-                    ratio=True,
-                )
-                for other in (f"{parameter} = {value}" for value in others)
-            ),
-            not_before=not_before,
-        ),
-        changed="New.",
-    )
-
-
-SENSITIVITY = (
-    Claim(
-        "lower-alpha-less-regret",
-        "duels-alpha",
-        "2.6.6",
-        "Less exploration pays: with alpha = 0.8^4 MergeDTS has about a third of the regret that it has with "
-        "alpha = 1 (a ratio from 2 to 4.5).",
-        judged_by(
-            measured(
-                "regret at alpha = 1 over that at alpha = 0.8^4",
-                [Read("alpha = 0.8^0", "MergeDTS"), Read("alpha = 0.8^4", "MergeDTS")],
-                lambda m: log_ratio(m[0], m[1]),
-                more_than=2.0,
-                less_than=4.5,
-                ratio=True,
-            ),
-            not_before=_SETTLED,
-        ),
-    ),
-    Claim(
-        "low-alpha-loses-winners",
-        "duels-alpha",
-        "2.6.6",
-        "The less MergeDTS explores, the more often it eliminates the winner.",
-        judged_by(trend("MergeDTS", rises=False, record="failures"), not_before=_SETTLED),
-    ),
-    Claim(
-        "winners-lost-at-low-alpha",
-        "duels-alpha",
-        "2.6.6",
-        "MergeDTS eliminates the winner in 1, 4 and 10 of 100 runs with alpha = 0.8^7, 0.8^8 and 0.8^9.",
-        judged_by(
-            *(
-                happens_as_often("MergeDTS", (lost, 100), panel=f"alpha = 0.8^{power}", margin=0.05)
-                for power, lost in ((7, 1), (8, 4), (9, 10))
-            ),
-            not_before=_SETTLED,
-        ),
-        changed="New.",
-    ),
-    Claim(
-        "larger-batches-less-regret",
-        "duels-batch-size",
-        "2.6.6",
-        "The larger the batches of MergeDTS, the less regret it has.",
-        judged_by(trend("MergeDTS", rises=False), not_before=_SETTLED),
-    ),
-    Claim(
-        "lower-c-less-regret",
-        "duels-c",
-        "2.6.6",
-        "The smaller C is, the less regret MergeDTS has.",
-        judged_by(trend("MergeDTS", rises=True), not_before=_SETTLED),
-    ),
-    Claim(
-        "low-c-loses-winners",
-        "duels-c",
-        "2.6.6",
-        "The smaller C is, the more often MergeDTS eliminates the winner: with C = 400 in more than 1 of 100 runs, as "
-        "many as 100 runs would show, and with C = 4,726,908 in less than 5.",
-        judged_by(
-            happens("MergeDTS", panel="C = 400", more_than=0.01),
-            happens("MergeDTS", panel="C = 4,726,908", less_than=0.05),
-            not_before=_SETTLED,
-        ),
-        changed="It asked for any slope at all, which no number of runs refutes where hardly any run loses the winner.",
-    ),
-    Claim(
-        "c-of-four-million-lowest-without-failure",
-        "duels-c",
-        "2.6.6",
-        "C = 4,000,000 is the lowest value at which none of 100 runs of MergeDTS loses the winner: there less than 5 % "
-        "do, and at each lower value at least 1 %.",
-        judged_by(
-            happens("MergeDTS", panel="C = 4,000,000", less_than=0.05),
-            *(happens("MergeDTS", panel=f"C = {c:,}", more_than=0.01) for c in (400, 4_000, 40_000, 400_000)),
-            not_before=_SETTLED,
-        ),
-        changed="New.",
-    ),
-    _tuned(
-        "duels-alpha-merge-rucb",
-        "MergeRUCB",
-        "With alpha = 0.8^6 MergeRUCB has less regret than with 1, 0.8^2 and 0.8^4.",
-        "alpha",
-        "0.8^6",
-        ("0.8^0", "0.8^2", "0.8^4"),
-    ),
-    _tuned(
-        "duels-batch-size-merge-rucb",
-        "MergeRUCB",
-        "With batches of 8 MergeRUCB has less regret than with 2, 4 and 16.",
-        "M",
-        "8",
-        ("2", "4", "16"),
-    ),
-    _tuned(
-        "duels-c-merge-rucb",
-        "MergeRUCB",
-        "With C = 400,000 MergeRUCB has less regret than with 4,726,908.",
-        "C",
-        "400,000",
-        ("4,726,908",),
-    ),
-    _tuned(
-        "duels-alpha-dts",
-        "DTS",
-        "With alpha = 0.8^7 DTS has less regret than with 1, 0.8^2 and 0.8^4.",
-        "alpha",
-        "0.8^7",
-        ("0.8^0", "0.8^2", "0.8^4"),
-        not_before=300_000,
-    ),
-)
-
-CLAIMS = (*LARGE_SCALE, *RUNNING_TIME, *NOISE, *CYCLE, *WITHOUT_CONDORCET, *SENSITIVITY)
+CLAIMS = (*LARGE_SCALE, *RUNNING_TIME, *NOISE, *CYCLE, *WITHOUT_CONDORCET)

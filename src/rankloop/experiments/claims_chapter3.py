@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from rankloop.experiments.comparisons import (
-    differs,
-    exceeds,
-    grows,
-    less,
-    matches,
-    never,
-    steps_by,
-    straight,
-)
+from rankloop.experiments.comparisons import differs, exceeds, less, matches, never
 from rankloop.experiments.declare import Claim
 from rankloop.experiments.judging import judged_by
 from rankloop.experiments.readings import Read
 from rankloop.experiments.statistics import Published
+from rankloop.experiments.trends import grows, steps_by, straight
 
 _LONG = 5_000_000
 """The thesis' horizon, by which at least two policies show the best list."""

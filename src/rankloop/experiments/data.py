@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankloop.checks import check_choice
 from rankloop.click_models import QueryModel, read_query_models
+from rankloop.click_models.users import USERS
 from rankloop.datasets import Attractive
 from rankloop.environments import (
     ClickProblem,
@@ -24,8 +26,6 @@ from rankloop.environments.synthetic_queries import N_ITEMS, built_in
 from rankloop.experiments import ratings
 from rankloop.experiments.declare import Source
 from rankloop.experiments.ratings import MOVIELENS, RatedDataset
-
-USERS = ("perfect", "navigational", "informational")
 
 LOG_ODDS = {"perfect": 1.04, "navigational": 1.0, "informational": 1.37}
 """What a stand-in multiplies the log-odds of a navigational user's preferences by: the slopes between the three
@@ -95,8 +95,7 @@ class Data:
 
     def preferences(self, dataset: Dataset, user: str) -> tuple[PreferenceMatrix, Source]:
         """How often each ranker of a dataset beats each other before a kind of user."""
-        if user not in USERS:
-            raise ValueError(f"user must be one of {', '.join(USERS)}, not {user!r}")
+        check_choice("user", user, USERS)
         name = f"{dataset.name}-{user.capitalize()}"
         file = self._file(dataset, user)
         if file is not None:

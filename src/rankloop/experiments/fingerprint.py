@@ -42,18 +42,18 @@ def definition(found: Sequence[Simulation], blank: Result) -> str:
         "horizon": blank.setting["horizon"],
         "seed": blank.setting["seed"],
         "top": found[0].top,
-        "initial": _hash(*(describe(each.initial) for each in found)),
+        "initial": _hash(*(as_bytes(each.initial) for each in found)),
         "steps": blank.steps.tolist(),
     }
     return json.dumps(setting, sort_keys=True)
 
 
-def describe(value: Any) -> bytes:
+def as_bytes(value: Any) -> bytes:
     """A value as bytes that are the same in every process, as far as that can be.
 
-    >>> describe({"b": 1, "a": np.zeros(2)}) == describe({"a": np.zeros(2), "b": 1})
+    >>> as_bytes({"b": 1, "a": np.zeros(2)}) == as_bytes({"a": np.zeros(2), "b": 1})
     True
-    >>> describe(1) == describe(True), describe([1, 2]) == describe([2, 1])
+    >>> as_bytes(1) == as_bytes(True), as_bytes([1, 2]) == as_bytes([2, 1])
     (False, False)
     """
     if value is None or isinstance(value, bool | int | float | complex | str | bytes):
@@ -61,24 +61,24 @@ def describe(value: Any) -> bytes:
     if isinstance(value, np.ndarray | np.generic) and value.dtype != object:
         return f"array {value.dtype} {value.shape} ".encode() + value.tobytes()
     if isinstance(value, Mapping):
-        return b"map " + _joined(sorted(_joined([describe(key), describe(value[key])]) for key in value))
+        return b"map " + _joined(sorted(_joined([as_bytes(key), as_bytes(value[key])]) for key in value))
     if isinstance(value, set | frozenset):
-        return b"set " + _joined(sorted(describe(each) for each in value))
+        return b"set " + _joined(sorted(as_bytes(each) for each in value))
     if isinstance(value, list | tuple | range):
-        return b"list " + _joined([describe(each) for each in value])
+        return b"list " + _joined([as_bytes(each) for each in value])
     if isinstance(value, functools.partial):
-        return b"partial " + _joined([describe(part) for part in (value.func, value.args, value.keywords)])
+        return b"partial " + _joined([as_bytes(part) for part in (value.func, value.args, value.keywords)])
     if isinstance(value, type) or inspect.isroutine(value):
         name = f"{value.__module__}:{value.__qualname__} ".encode()
         return name + (_code(value.__code__) if inspect.isfunction(value) else b"")
     if type(value).__module__.partition(".")[0] not in ("numpy", "random") and hasattr(value, "__dict__"):
-        return f"{type(value).__module__}:{type(value).__qualname__} ".encode() + describe(vars(value))
+        return f"{type(value).__module__}:{type(value).__qualname__} ".encode() + as_bytes(vars(value))
     return pickle.dumps(value, protocol=4)  # generators of random numbers, dates and the like
 
 
 def _policy(policy: Any) -> bytes:
     try:
-        return describe(policy.parameters if isinstance(policy, Policy) else policy)
+        return as_bytes(policy.parameters if isinstance(policy, Policy) else policy)
     except RecursionError:  # it holds itself
         return pickle.dumps(policy, protocol=4)
 
@@ -94,8 +94,8 @@ def _sources(cls: type) -> list[bytes]:
 
 
 def _code(code: CodeType) -> bytes:
-    constants = [_code(each) if isinstance(each, CodeType) else describe(each) for each in code.co_consts]
-    return _joined([code.co_code, describe(code.co_names), *constants])
+    constants = [_code(each) if isinstance(each, CodeType) else as_bytes(each) for each in code.co_consts]
+    return _joined([code.co_code, as_bytes(code.co_names), *constants])
 
 
 def _read(module: ModuleType | None, seen: dict[str, bytes]) -> None:

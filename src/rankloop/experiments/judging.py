@@ -59,18 +59,18 @@ def _in_short(found: Sequence[Compared], which: Compared) -> str:
     decide_it = [one for one in found if one.decides]
     beside = [one for one in found if not one.decides]
     if len(decide_it) > 1:
-        told = f"{tally(decide_it)}; {told}"
+        told = f"{verdicts_in_words(decide_it)}; {told}"
     if beside:
-        told += f"; beside it, on stand-ins, {tally(beside)}"
+        told += f"; beside it, on stand-ins, {verdicts_in_words(beside)}"
     elif not any(one.real for one in found):
         told += "; on stand-ins"
     return told
 
 
-def tally(found: Sequence[Compared]) -> str:
+def verdicts_in_words(found: Sequence[Compared]) -> str:
     """How many comparisons hold, and what the others do.
 
-    >>> tally([Compared("", "holds", 1.0, 0.1, ""), Compared("", "undecided", 1.0, 0.1, "")])
+    >>> verdicts_in_words([Compared("", "holds", 1.0, 0.1, ""), Compared("", "undecided", 1.0, 0.1, "")])
     '1 of 2 hold, 1 undecided'
     """
     said = [one.verdict for one in found]

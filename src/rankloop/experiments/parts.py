@@ -29,10 +29,10 @@ def even(horizon: int, number: int = 200) -> tuple[int, ...]:
     return _sorted(horizon, [*spread, *(horizon * k // 20 for k in range(1, 21))])
 
 
-def within(horizon: int, checkpoints: int | Sequence[int] | None) -> int | Sequence[int] | None:
+def checkpoints_within(horizon: int, checkpoints: int | Sequence[int] | None) -> int | Sequence[int] | None:
     """Checkpoints of a panel for a player with a horizon of its own: those up to there, and the ends.
 
-    >>> within(200, [10, 100, 1000]), within(1000, [10, 100, 1000])
+    >>> checkpoints_within(200, [10, 100, 1000]), checkpoints_within(1000, [10, 100, 1000])
     ((10, 20, 100, 200), [10, 100, 1000])
     """
     if checkpoints is None or isinstance(checkpoints, int) or max(checkpoints) <= horizon:

@@ -10,11 +10,11 @@ import numpy as np
 
 from rankloop.experiments.declare import Amount, Experiment, Failure, Outcome, Panel, Player, Scale, met_by
 from rankloop.experiments.fingerprint import definition
-from rankloop.experiments.parts import within
+from rankloop.experiments.parts import checkpoints_within
 from rankloop.experiments.players import join
 from rankloop.experiments.warm_up import kind
 from rankloop.runs import Store
-from rankloop.runs.job import explain
+from rankloop.runs.job import explain_error
 from rankloop.simulation.jobs import SimulationJob
 
 
@@ -28,7 +28,7 @@ class PlayerJob(SimulationJob):
             horizon=amount.horizon,
             runs=amount.runs,
             seed=seed,
-            checkpoints=within(amount.horizon, panel.checkpoints),
+            checkpoints=checkpoints_within(amount.horizon, panel.checkpoints),
             top=panel.top,
         )
         self.panel = panel
@@ -82,7 +82,7 @@ def prepare(experiment: Experiment, scale: Scale, data: Any, seed: int, players:
         amount = experiment.amounts[scale]
         prepared.panels, absent = join(experiment.panels(data, amount), players, amount)
     except Exception as error:
-        prepared.failures.append(Failure("", "", -1, explain(error)))
+        prepared.failures.append(Failure("", "", -1, explain_error(error)))
         return prepared
     if absent:
         prepared.notes.append(f"{', '.join(absent)} cannot play in {experiment.name}, which asks for other methods")
@@ -93,5 +93,5 @@ def prepare(experiment: Experiment, scale: Scale, data: Any, seed: int, players:
                     raise ValueError(f"{panel.name} has two players {player.label!r}")
                 prepared.jobs.append(PlayerJob(panel, player, amount.of(panel.name, player.label), seed))
             except Exception as error:
-                prepared.failures.append(Failure(panel.name, player.label, -1, explain(error)))
+                prepared.failures.append(Failure(panel.name, player.label, -1, explain_error(error)))
     return prepared

@@ -48,7 +48,7 @@ class Read(NamedTuple):
     """Whether queries are a sample of many, and not fixed."""
 
 
-def curve(outcome: Outcome, panel: str, player: str) -> Result:
+def result_of(outcome: Outcome, panel: str, player: str) -> Result:
     """The runs of one player in one panel, all of them."""
     panel_named(outcome, panel)
     result = outcome.results.get((panel, player))
@@ -74,7 +74,7 @@ def _settled(result: Result) -> bool:
 
 def common_steps(outcome: Outcome, players: Iterable[tuple[str, str]]) -> list[int]:
     """The steps at which all of these players, each in its panel, can be read."""
-    curves = [(curve(outcome, panel, player), player) for panel, player in dict.fromkeys(players)]
+    curves = [(result_of(outcome, panel, player), player) for panel, player in dict.fromkeys(players)]
     longest = max(int(result.steps[-1]) for result, _ in curves)
     steps: set[int] | None = None
     for result, player in curves:
@@ -92,7 +92,7 @@ def sample(outcome: Outcome, read: Read, step: int) -> Sample:
 
     `seconds` (of 10^8 steps, at the measured time per step) and `failures` are read as records too.
     """
-    result = curve(outcome, read.panel, read.player)
+    result = result_of(outcome, read.panel, read.player)
     where = np.flatnonzero(result.steps == step)
     if len(where):
         column = int(where[0])

@@ -218,7 +218,7 @@ def within(
     if ratio and math.isfinite(effect):
         effect = math.exp(effect)
         error *= effect
-    told = [f"{'above' if sign > 0 else 'below'} {number(bound)}" for sign, bound in bounds if bound is not None]
+    told = [f"{'above' if sign > 0 else 'below'} {three_digits(bound)}" for sign, bound in bounds if bound is not None]
     return Evidence(
         text,
         effect,
@@ -279,10 +279,10 @@ def matching(
         holds = near or (chance > LEVEL and bound * error <= room)
         chance = 1.0 if near else chance
     shown, spread = (math.exp(effect), error * math.exp(effect)) if ratio else (effect, error)
-    far = f"{shown / published.value:.3g} times it" if ratio else f"off by {number(shown - published.value)}"
+    far = f"{shown / published.value:.3g} times it" if ratio else f"off by {three_digits(shown - published.value)}"
     if not ratio and published.value:
         far += f" ({(shown - published.value) / published.value:+.0%})"
-    allowed = f"a factor of {number(margin)}" if ratio else number(margin)
+    allowed = f"a factor of {three_digits(margin)}" if ratio else three_digits(margin)
     return Evidence(
         text, shown, spread, 0.0 if holds else 1.0, chance, tuple(panels), f"{published} to within {allowed}; {far}"
     )
@@ -330,9 +330,9 @@ def in_words(effect: float, error: float) -> str:
     >>> in_words(1.40321, 0.0211), in_words(12345.6, 78.9)
     ('1.4 ± 0.0211', '12,346 ± 78.9')
     """
-    return f"{number(effect)} ± {number(error)}"
+    return f"{three_digits(effect)} ± {three_digits(error)}"
 
 
-def number(value: float) -> str:
+def three_digits(value: float) -> str:
     """Three digits, or all before the point."""
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from rankloop.checks import check_known
 from rankloop.live.names import check_name
-from rankloop.live.settings import Settings, one_of
+from rankloop.live.settings import Settings
 from rankloop.wording import shorten
 
 Rows = list[list[float]]
@@ -26,7 +27,7 @@ def check_items_with_features(settings: Settings, items: Any) -> tuple[list[str]
         if not isinstance(given, Mapping):
             raise ValueError(f"item {shorten(name)} must be an object with relevance and topics, not {shorten(given)}")
         for word in given:
-            one_of("feature", word, widths)
+            check_known("feature", word, widths)
         for word, width in widths.items():
             columns[word].append(_row(f"{word} of item {shorten(name)}", given.get(word, ()), width))
     relevance = np.array(columns["relevance"]).reshape(len(items), -1)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rankloop.checks import check_whole, is_number
+from rankloop.checks import check_known, check_whole, is_number
 from rankloop.live.entries import CLICK, SEEN, SHOWN, Event
 from rankloop.live.names import check_name
-from rankloop.live.settings import one_of
 
 FIELDS = ("impression", "item", "type", "id", "at", "seen")
 MOST_SEEN = 32_767
@@ -29,7 +28,7 @@ def check_event(given: Mapping[str, Any]) -> tuple[Any, str | None, Sequence[Eve
         raise ValueError(f"an event is an object with an impression and an item, not {given!r}")
     for word in given:
         if word not in FIELDS:
-            one_of("field of an event", word, FIELDS)
+            check_known("field of an event", word, FIELDS)
     get = given.get
     type_, item, seen, id_, at = get("type", "click"), get("item"), get("seen"), get("id") or "", get("at")
     if type_ != "click":

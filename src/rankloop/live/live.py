@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Self
 
+from rankloop.checks import check_known, parse_duration, parse_size
 from rankloop.live.catalogues import check_items_with_features
 from rankloop.live.choosing import Showing
 from rankloop.live.entries import Entry, Kind, pack_json
@@ -24,7 +25,7 @@ from rankloop.live.loops import Loop, Loops
 from rankloop.live.names import check_name, check_names
 from rankloop.live.opening import open_store
 from rankloop.live.pages import Pins, check_pinned
-from rankloop.live.settings import Settings, duration, one_of, read_config, size
+from rankloop.live.settings import Settings, read_config
 from rankloop.live.shown import LiveDuel, Shown
 from rankloop.live.stores import Store, StoreError
 from rankloop.live.tokens import Foreign, Signer, Unknown
@@ -85,9 +86,9 @@ class Live:
         declared = {} if config is None else read_config(config)
         told = {"memory": memory, "keep": keep, **declared.get("live", {})}
         for word in told:
-            one_of(f"setting of [live] in {config}", word, ("memory", "keep"))
-        kept = None if told["keep"] is None else duration("keep", told["keep"])
-        room = size("memory", told["memory"])
+            check_known(f"setting of [live] in {config}", word, ("memory", "keep"))
+        kept = None if told["keep"] is None else parse_duration("keep", told["keep"])
+        room = parse_size("memory", told["memory"])
         checked = {name: Settings.checked(**loop) for name, loop in declared.get("loops", {}).items()}
         self._closed = self._forked = False
         self._reader: Store | None = None

@@ -8,13 +8,14 @@ import secrets
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
+from rankloop.checks import check_known
 from rankloop.interleaving import Interleaver
 from rankloop.live.apply_entries import Sessions
 from rankloop.live.deadlines import Deadlines
 from rankloop.live.entries import Arm, Closing, Entry, Fate, Kind, pack_json, unpack_json
 from rankloop.live.journal import Journal
 from rankloop.live.learner import Catalogue
-from rankloop.live.settings import CHANGEABLE, Settings, one_of
+from rankloop.live.settings import CHANGEABLE, Settings
 from rankloop.live.uplift import BUCKETS, HoldoutCounts
 
 logger = logging.getLogger("rankloop.live")
@@ -149,7 +150,7 @@ class Loops:
         """A loop by its name, of one of some kinds."""
         loop = self.by_name.get(name) if isinstance(name, str) else None
         if loop is None:
-            one_of("loop", name, self.by_name)
+            check_known("loop", name, self.by_name)
         assert loop is not None
         if kinds and loop.settings.kind not in kinds:
             wanted = "duel" if loop.settings.kind == "evaluate" else "rank"

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,11 +13,10 @@ from typing import Any
 import numpy as np
 
 import rankloop.policies as policies
-from rankloop.checks import check_whole, is_number
+from rankloop.checks import check_known, check_whole, is_number, parse_duration
 from rankloop.interleaving import Interleaver
 from rankloop.live.names import LONGEST_LIST, check_name, check_names
 from rankloop.policies.making import make_policy
-from rankloop.wording import nearest
 
 POLICIES: Mapping[str, tuple[str, ...]] = {
     "evaluate": ("MergeDTS", "MergeRUCB", "DTS", "RMED1", "SelfSparring", "REX3", "RUCB", "Sparring"),
@@ -46,62 +43,6 @@ TAKE_NEW_RANKERS = ("MergeDTS", "MergeRUCB")
 DEFAULT_HORIZON = 1_000_000
 NEED_A_HORIZON = ("BatchRank", "TopRank", "CascadeSWUCB")
 """Policies that must be told how many lists they will show, or whose memory of the last lists would be large."""
-
-_UNITS = {"ms": 0.001, "s": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hour": 3600}
-_UNITS |= {"d": 86_400, "day": 86_400, "week": 604_800}
-LONGEST_TIME = 100 * 365.25 * 86_400
-"""Seconds: times in the journal are numbers of milliseconds, which have their limits."""
-
-
-def duration(name: str, value: Any) -> float:
-    """A length of time in seconds, from a number of seconds, a timedelta or a text such as "30 min".
-
-    >>> duration("window", "30 min"), duration("keep", "90 days")
-    (1800.0, 7776000.0)
-    """
-    if isinstance(value, timedelta):
-        seconds = value.total_seconds()
-    elif is_number(value):
-        seconds = float(value)
-    else:
-        match = re.fullmatch(r"\s*([0-9.]+)\s*([a-z]+)\s*", value) if isinstance(value, str) else None
-        unit = match[2].removesuffix("s") if match and match[2] not in _UNITS else match and match[2]
-        try:
-            seconds = float(match[1]) * _UNITS[unit] if match and unit else -1.0
-        except (ValueError, KeyError):
-            seconds = -1.0
-    if not 0 < seconds <= LONGEST_TIME:
-        told = 'a length of time such as "30 min", "2 h" or "90 days", and at most 100 years'
-        raise ValueError(f"{name} must be {told}, not {value!r}")
-    return seconds
-
-
-def size(name: str, value: Any) -> int:
-    """A number of bytes, from a number or a text such as "256 MB".
-
-    >>> size("memory", "256 MB")
-    256000000
-    """
-    match = re.fullmatch(r"\s*([0-9.]+)\s*([kmg]?)b\s*", value.lower()) if isinstance(value, str) else None
-    number: Any = value
-    if match:
-        try:
-            number = float(match[1]) * {"": 1, "k": 1e3, "m": 1e6, "g": 1e9}[match[2]]
-        except ValueError:
-            number = None
-    if not is_number(number) or not 0 < number < float("inf"):
-        raise ValueError(f'{name} must be a size such as "256 MB", not {value!r}')
-    return int(number)
-
-
-def one_of(what: str, value: Any, known: Iterable[str]) -> str:
-    """One of several names, or a sentence that suggests the nearest."""
-    choices = list(known)
-    if isinstance(value, str) and value in choices:
-        return value
-    near = nearest(value, choices) if isinstance(value, str) else None
-    hint = f": did you mean {near!r}?" if near else f": there are {', '.join(choices) or 'none yet'}"
-    raise ValueError(f"there is no {what} {value!r}{hint}")
 
 
 @dataclass(frozen=True)
@@ -167,10 +108,10 @@ class Settings:
     @classmethod
     def checked(cls, *, kind: str, policy: str | None = None, **given: Any) -> Settings:
         """Settings from what a user gives, policy parameters among them; ValueError says what is wrong."""
-        kind = one_of("kind of loop", kind, POLICIES)
+        kind = check_known("kind of loop", kind, POLICIES)
         if isinstance(policy, str) and policy in NOT_OFFERED:
             raise ValueError(f"{policy} cannot run in a loop, since {NOT_OFFERED[policy]}")
-        name = POLICIES[kind][0] if policy is None else one_of(f"policy for {kind}", policy, POLICIES[kind])
+        name = POLICIES[kind][0] if policy is None else check_known(f"policy for {kind}", policy, POLICIES[kind])
         own = {f.name for f in fields(cls)} - {"kind", "policy", "parameters", "paused"}
         allowed = _parameters_of(name)
         parameters = {**given.pop("parameters", {})}
@@ -178,19 +119,19 @@ class Settings:
             if word in allowed and word not in own:
                 parameters[word] = given.pop(word)
         for word in given:
-            one_of("setting", word, sorted(own | set(allowed)))
+            check_known("setting", word, sorted(own | set(allowed)))
         for word in parameters:
-            one_of(f"parameter of {name}", word, allowed)
+            check_known(f"parameter of {name}", word, allowed)
         settings = cls(kind=kind, policy=name, **{**given, "parameters": parameters})
         return settings._checked()
 
     def _checked(self) -> Settings:
         values: dict[str, Any] = {
             "positions": check_whole("positions", self.positions, 1),
-            "window": duration("window", self.window),
+            "window": parse_duration("window", self.window),
             "holdout": _share("holdout", self.holdout, below_one=True),
             "traffic": _share("traffic", self.traffic),
-            "mode": one_of("mode", self.mode, MODES),
+            "mode": check_known("mode", self.mode, MODES),
             "counts": check_name("counts", self.counts),
             "seed": None if self.seed is None else check_whole("seed", self.seed, 0),
             "relevance": check_whole("relevance", self.relevance, 0),
@@ -203,7 +144,7 @@ class Settings:
             known = {method.replace("_", "-"): method for method in Interleaver.known}
             asked = self.interleaver.replace("_", "-") if isinstance(self.interleaver, str) else self.interleaver
             two = [method for method, own in known.items() if Interleaver.known[own].most_rankers == 2]
-            values["interleaver"] = known[one_of("interleaver", asked, two)]
+            values["interleaver"] = known[check_known("interleaver", asked, two)]
             values["holdout"] = 0.0  # there is no production list to hold out
         elif self.rankers:
             raise ValueError(f"rankers are for loops of kind evaluate, not {self.kind}")
@@ -219,7 +160,7 @@ class Settings:
         """The settings with some that may be changed in a running loop."""
         for word in given:
             if word not in CHANGEABLE:
-                one_of("setting", word, [f.name for f in fields(self)])
+                check_known("setting", word, [f.name for f in fields(self)])
                 raise ValueError(
                     f"{word} cannot be changed in a running loop, only {', '.join(CHANGEABLE[:3])}: create another loop"
                 )
@@ -294,7 +235,7 @@ def read_config(path: str | Path) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a TOML file ({error})") from None
     for word in values:
-        one_of(f"section of {path}", word, ("loops", "live", "serve"))
+        check_known(f"section of {path}", word, ("loops", "live", "serve"))
     loops = values.get("loops", {})
     if not isinstance(loops, dict) or not all(isinstance(loop, dict) for loop in loops.values()):
         raise ValueError(f"{path}: each loop is a section of its own, such as [loops.search]")

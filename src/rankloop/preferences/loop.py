@@ -40,7 +40,7 @@ def _shuffle_ties(
 
 
 @entry
-def compare(
+def compare_rankers(
     draft: Any,
     credit: Any,
     rng: Stream,

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.checks import check_seed, check_whole
+from rankloop.checks import check_choice, check_seed, check_whole
 from rankloop.click_models.users import User
 from rankloop.datasets import Rankers, Rankings
 from rankloop.interleaving import Interleaver, Lists, Probabilistic
 from rankloop.kernels import stream
-from rankloop.preferences.loop import BINARY, COUNT, MARGINAL, SAMPLED, SQUARES, SUM, compare
+from rankloop.preferences.loop import BINARY, COUNT, MARGINAL, SAMPLED, SQUARES, SUM, compare_rankers
 from rankloop.preferences.matrix import MeasuredPreferences
 from rankloop.runs import Advance, Folder, Job, Run, Runner, Store, Watcher
 
@@ -114,8 +114,7 @@ def measure_preferences(
         raise ValueError(f"error must lie between 0 and 0.5, not be {error!r}")
     if comparisons is None:
         comparisons = DEFAULT_COMPARISONS if error is None else MOST_COMPARISONS
-    if estimator not in ESTIMATORS:
-        raise ValueError(f"estimator must be {', '.join(ESTIMATORS)}, not {estimator!r}")
+    check_choice("estimator", estimator, ESTIMATORS)
     if ties == "redrawn" and (not isinstance(interleaver, Probabilistic) or estimator == "sampled"):
         raise ValueError(
             "ties can be redrawn only where credit is expected over teams: with the interleaver probabilistic and the "
@@ -208,7 +207,7 @@ def measure_pair(
     def play_part(n: int) -> None:
         deal = np.full(n_queries, n // n_queries)
         deal[deck[: n % n_queries]] += 1
-        compare(
+        compare_rankers(
             draft,
             credit,
             rng,

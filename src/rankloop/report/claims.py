@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rankloop.experiments.declare import Compared
-from rankloop.experiments.judging import tally
+from rankloop.experiments.judging import verdicts_in_words
 from rankloop.experiments.statistics import in_words
 from rankloop.report.markdown import Cell, Table, folded
 from rankloop.report.scorecard import MARKS, Judged, chapter_title, counted, counts, found_here, said
@@ -61,7 +61,7 @@ def folded_comparisons(judged: Sequence[Judged]) -> list[str]:
         return []
     found = [one for each in judged for one in each.finding.comparisons]
     table = Table(["claim", "verdict", "comparison", "found here", "note"], rows, words=range(5))
-    return [folded(f"Comparisons: {tally(found)}", table)]
+    return [folded(f"Comparisons: {verdicts_in_words(found)}", table)]
 
 
 def _found(one: Compared) -> str:

@@ -102,7 +102,7 @@ class Rows(NamedTuple):
     values: npt.NDArray[np.float64]
 
 
-def rows(outcomes: Iterable[Outcome]) -> Iterator[Rows]:
+def row_batches(outcomes: Iterable[Outcome]) -> Iterator[Rows]:
     """All results, as many rows at a time as one problem, policy and measure have."""
     for outcome in outcomes:
         for (panel, policy), result in outcome.results.items():
@@ -147,7 +147,7 @@ def write_results(outcomes: Iterable[Outcome], folder: Path) -> Path:
     """Write the table of all results to a folder, piece by piece, since it can be large."""
     path = folder / results_file()
     with replacing(path) as file:
-        (_write_parquet if path.suffix == ".parquet" else _write_csv)(rows(outcomes), file)
+        (_write_parquet if path.suffix == ".parquet" else _write_csv)(row_batches(outcomes), file)
     return path
 
 

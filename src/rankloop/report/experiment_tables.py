@@ -174,7 +174,7 @@ def _values(values: Sequence[Any]) -> str:
     return ", ".join(texts) if len(texts) <= 6 else f"{texts[0]}, {texts[1]}, … {texts[-1]}"
 
 
-def running_times(outcome: Outcome) -> list[Table]:
+def running_times_table(outcome: Outcome) -> list[Table]:
     """The thesis' table of running times with ours, where the experiment is about them."""
     found = timings.running_times(outcome) if "time" in outcome.experiment.name else []
     if not found:

@@ -18,7 +18,7 @@ from rankloop.report.experiment_tables import (
     overview,
     players,
     reached,
-    running_times,
+    running_times_table,
     sources,
 )
 from rankloop.report.figures import Bounds, pictures
@@ -174,7 +174,7 @@ def _experiment(
     pictured = list(pictures(outcome, bounds))
     drawn += pictured
     inside += [picture for picture, _ in pictured]
-    inside += running_times(outcome)
+    inside += running_times_table(outcome)
     inside += folded_comparisons(found)
     numbers = [reached(outcome, record, bounds) for record in experiment.records]
     inside.append(folded("Numbers, parameters and data", *numbers, players(outcome), *sources(outcome)))

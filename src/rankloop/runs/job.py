@@ -150,17 +150,17 @@ def do(task: Task, counter: Counter, strict: bool = False) -> list[Finished]:
         except (Exception, SystemExit) as error:
             if strict:
                 raise
-            finished.append(Finished(unit, error=explain(error)))
+            finished.append(Finished(unit, error=explain_error(error)))
     return finished
 
 
-def explain(error: BaseException) -> str:
+def explain_error(error: BaseException) -> str:
     """An error in one line, with the place where it came from.
 
     >>> try:
     ...     [][1]
     ... except IndexError as error:
-    ...     print(explain(error).partition(" (")[0])
+    ...     print(explain_error(error).partition(" (")[0])
     IndexError: list index out of range
     """
     frames = traceback.extract_tb(error.__traceback__)

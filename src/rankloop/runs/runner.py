@@ -16,7 +16,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from types import FrameType, TracebackType
 from typing import Any, NamedTuple, Self
 
-from rankloop.runs.job import Counter, Finished, Job, Task, do, explain
+from rankloop.runs.job import Counter, Finished, Job, Task, do, explain_error
 from rankloop.runs.store import Store
 from rankloop.runs.watcher import Silent, Status, Watcher
 
@@ -162,7 +162,7 @@ class Runner:
         try:
             future = executor.submit(do, sent.task, sent.counter, self._strict)
         except Exception as error:  # a broken pool takes nothing any more
-            self._receive(sent, [Finished(unit, error=explain(error)) for unit in sent.task.units], after)
+            self._receive(sent, [Finished(unit, error=explain_error(error)) for unit in sent.task.units], after)
             return
         self._sent[future] = sent
         future.add_done_callback(self._ended.put)
@@ -190,7 +190,7 @@ class Runner:
                 return  # given up
             if self._strict:
                 raise
-            finished = [Finished(unit, error=explain(error)) for unit in sent.task.units]
+            finished = [Finished(unit, error=explain_error(error)) for unit in sent.task.units]
         self._receive(sent, finished, after)
 
     def _receive(self, sent: _Sent, finished: Sequence[Finished], after: Callable[[Job, int], None] | None) -> None:

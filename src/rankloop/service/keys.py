@@ -13,8 +13,8 @@ from typing import Protocol, get_args
 
 import msgspec
 
+from rankloop.checks import check_known, parse_duration
 from rankloop.live.names import check_name
-from rankloop.live.settings import duration, one_of
 from rankloop.service.messages import KeyInfo, Role
 
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -91,9 +91,9 @@ def new_key(
     >>> text.startswith(f"rl_{key.id}_"), key.expires, text.encode() in msgspec.json.encode(key)
     (True, 7776000.0, False)
     """
-    one_of("role", role, ROLES)
+    check_known("role", role, ROLES)
     created = time.time() if now is None else now
-    ends = None if expires is None else created + duration("expires", expires)
+    ends = None if expires is None else created + parse_duration("expires", expires)
     named = tuple(check_name("loop", loop) for loop in loops)
     places = tuple(origin.lower().rstrip("/") for origin in origins)
     for origin in places:

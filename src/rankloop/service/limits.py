@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from rankloop.checks import is_number
-from rankloop.live.settings import one_of
+from rankloop.checks import check_known, is_number
 from rankloop.service.problems import ProblemDetails
 
 
@@ -55,7 +54,7 @@ class Limits:
     def told(cls, values: Mapping[str, Any]) -> Limits:
         """Limits from a file of settings."""
         for word, value in values.items():
-            one_of("setting of [serve]", word, [field.name for field in fields(cls)])
+            check_known("setting of [serve]", word, [field.name for field in fields(cls)])
             if not is_number(value) or value < 0:
                 raise ValueError(f"{word} of [serve] must be a number of at least 0, not {value!r}")
         return cls(**values)

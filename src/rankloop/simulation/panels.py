@@ -40,10 +40,10 @@ class Point(NamedTuple):
     error: float
 
 
-def n_columns(panels: int) -> int:
+def panels_side_by_side(panels: int) -> int:
     """How many panels stand side by side.
 
-    >>> [n_columns(n) for n in (1, 2, 3, 4, 5, 6, 8, 9, 20)]
+    >>> [panels_side_by_side(n) for n in (1, 2, 3, 4, 5, 6, 8, 9, 20)]
     [1, 2, 3, 4, 3, 3, 4, 3, 4]
     """
     if panels <= MOST_COLUMNS:
@@ -128,7 +128,7 @@ def plot_study(
 
 
 def _grid(n: int, share: bool) -> tuple[Figure, list[Axes]]:
-    columns = n_columns(n)
+    columns = panels_side_by_side(n)
     rows = math.ceil(n / columns)
     height = {1: 3.6, 2: 3.0, 3: 2.7}.get(columns, 2.25)
     engine = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08, wspace=0.03, hspace=0.03)
@@ -142,7 +142,7 @@ def _grid(n: int, share: bool) -> tuple[Figure, list[Axes]]:
 
 def _caption(axes: Axes, name: str, index: int, n: int, x_label: str, y_label: str, ink: str) -> None:
     """A panel's name, and what its axes mean where no other panel stands before or below it."""
-    columns = n_columns(n)
+    columns = panels_side_by_side(n)
     if n > 1:
         title = "\n".join(textwrap.wrap(name, NAME_WIDTH[columns]))
         axes.set_title(title, color=ink, loc="left", fontsize=10)

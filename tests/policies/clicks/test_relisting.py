@@ -413,12 +413,6 @@ def test_batch_rank_begins_anew() -> None:
     assert all(np.array_equal(fresh[name], value) for name, value in changed.snapshot().items() if name != "rng")
 
 
-def test_fixed_ranking_shows_todays_list() -> None:
-    policy = rl.FixedRanking([2, 0, 1]).relisted([1, None, 2, 0], n_positions=3)
-    assert list(policy.rank()) == [0, 1, 2]
-    assert policy.update_outdated([0, None], (), [1, 0])
-
-
 BAD = [[], [0, 0], [0, 4], [0, -1], [0, 1.0], [0, "1"], [True, 0], "01", 7, None]
 
 

@@ -128,7 +128,7 @@ def test_a_duel_with_itself_tells_nothing_and_ends_its_turn() -> None:
 
 
 def test_refuses_an_unknown_opponent() -> None:
-    with pytest.raises(ValueError, match='"published" or "strongest", not \'best\''):
+    with pytest.raises(ValueError, match="opponent must be published or strongest, not 'best'"):
         rl.RMED1(5, opponent="best")
 
 

@@ -113,5 +113,5 @@ def test_a_duel_of_an_arm_with_itself_is_a_fair_coin(algorithm: str) -> None:
 
 
 def test_refuses_an_unknown_algorithm() -> None:
-    with pytest.raises(ValueError, match='"ucb1" or "thompson", not \'UCB\''):
+    with pytest.raises(ValueError, match="algorithm must be ucb1 or thompson, not 'UCB'"):
         rl.Sparring(5, algorithm="UCB")

@@ -1,4 +1,4 @@
-"""What a recommender needs of the feature bandits: catalogues that change, candidates, segments and reasons."""
+"""What a recommender needs of the feature bandits: catalogues that change, and candidates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from made_up_items import X, Z, play
-from references.features import DiverseForm, RidgeForm, topic_gain
+from references.features import RidgeForm
 
 import rankloop as rl
 from rankloop.testing import assert_same_state
@@ -93,47 +93,10 @@ def test_many_updates_at_once() -> None:
     assert_same_state(one.snapshot(), before)
 
 
-NAN = np.array(Z)
-NAN[3, 1] = np.nan
-WIDE = np.array(X)
-WIDE[2, 0] = 1.2
-NEGATIVE = np.array(X)
-NEGATIVE[2, 0] = -0.2
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: rl.CascadeHybrid(NAN, X, 5), r"relevance\[3, 1\] = nan"),
-        (lambda: rl.CascadeHybrid(Z, WIDE, 5), r"topics\[2, 0\] = 1.2"),
-        (lambda: rl.CascadeHybrid(Z, NEGATIVE, 5), r"topics\[2, 0\] = -0.2"),
-        (lambda: rl.CascadeLSB(WIDE, 5), r"topics\[2, 0\] = 1.2"),
-        (lambda: rl.CascadeLSBFull(Z, NEGATIVE, 5), "topics must lie"),
-        (lambda: rl.CascadeLSBFull(2 * Z, X, 5), "relevance features are topics here"),
-        (lambda: rl.C2UCB(Z, 5, diversity=-0.1), "diversity must be a number from 0 to 1e\\+09, not -0.1"),
-        (lambda: rl.C2UCB(Z, 5, diversity=np.nan), "diversity must be a number from 0 to 1e\\+09, not nan"),
-        (lambda: rl.C2UCB(Z, 5, diversity="much"), "diversity must be a number from 0 to 1e\\+09, not 'much'"),
-        (lambda: rl.C2UCB(Z, 5, diversity=True), "diversity must be a number from 0 to 1e\\+09, not True"),
-        (lambda: rl.C2UCB(Z, 5, diversity=1, noise=0), "noise must be a number from 0.001 to 1e\\+09, not 0"),
-        (lambda: rl.C2UCB(Z, 5, diversity=1, noise=np.inf), "noise must be a number from 0.001 to 1e\\+09, not inf"),
-        (lambda: rl.CascadeLSBFull(Z, X, 5, negative="zero"), "negative must be 'nothing' or 'literal', not 'zero'"),
-        (lambda: rl.CascadeLSBFull(Z, X, 5, negative=None), "negative must be 'nothing' or 'literal', not None"),
-        (lambda: rl.CascadeLinUCBFull(Z, NEGATIVE, 5), r"topics\[2, 0\] = -0.2"),
-        (lambda: rl.CascadeHybrid(Z, X[:7], 5), "40 rows and topics 7"),
-        (lambda: rl.CascadeHybrid(Z, X, 41), "more than the 40 items"),
-        (lambda: rl.CascadeHybrid(Z[:0], X[:0], 1), "at least one item"),
-        (lambda: rl.CascadeLinUCB([], 1), "at least one item"),
-        (lambda: rl.CascadeLinUCB(Z[0], 1), "one row for each item"),
-        (lambda: rl.CascadeLinUCB("x", 1), "table of numbers"),
-        (lambda: rl.CascadeLinUCB([[10**400]], 1), "table of numbers"),
-        (lambda: rl.CascadeLinUCB(Z, 2, gamma=-1), "gamma"),
-        (lambda: rl.CascadeLinUCB(Z, 2, gamma=np.nan), "gamma"),
-        (lambda: rl.CascadeLinUCB(Z, 2, gamma=10**400), "gamma"),
-        (lambda: rl.CascadeLinUCB(Z, 2, ridge=5e-324), "ridge"),
-        (lambda: rl.CascadeLinUCB(1e8 * Z, 2), r"features\[0, 0\] = .* is beyond 1e\+06"),
-        (lambda: rl.CascadeLinUCB([[1, 2], [3]], 1), "table of numbers"),
         (lambda: rl.CascadeHybrid(Z, X, 2).rank(np.array(3)), "sequence of item numbers"),
-        (lambda: rl.CascadeLinUCB(Z, 2, ridge=0), "ridge"),
         (lambda: rl.CascadeHybrid(Z, X, 5).rank([]), "no candidates"),
         (lambda: rl.CascadeHybrid(Z, X, 2).rank([1, 40]), "item 40 is not in the catalogue"),
         (lambda: rl.CascadeHybrid(Z, X, 2).rank([1, 1]), "once each"),
@@ -203,143 +166,3 @@ def test_full_twins_take_what_the_hybrid_takes(cls, tmp_path) -> None:
     assert list(rl.load(tmp_path / "policy.npz").rank()) == list(policy.rank())
     with pytest.raises(ValueError, match="4 columns, not 6"):
         policy.add_items(X[:2], X[:2])
-
-
-def test_a_catalogue_of_diverse_lists_changes(tmp_path) -> None:
-    """Added, removed and strange items, some candidates, saving and segments, each with the lists of a plain twin."""
-    policy = rl.C2UCB(Z[:20], 4, diversity=2.0, noise=0.5, seed=1)
-    policy.add_items(Z[20:30])
-    policy.remove_items([0, 15])
-    play(policy, 20)
-    plain = DiverseForm(Z, 1.0, 1.0, 2.0, 0.5)
-    plain.precision, plain.evidence = np.linalg.inv(policy.covariance), policy.state.model.evidence
-
-    def greedy(candidates) -> list[int]:
-        chosen: list[int] = []
-        while len(chosen) < 4:
-            chosen.append(max(set(candidates) - set(chosen), key=lambda a: plain.score(a, chosen)))
-        return chosen
-
-    assert list(policy.rank()) == greedy(policy.items)
-    assert list(policy.rank(range(5, 14))) == greedy(range(5, 14))
-    assert [i if i >= 0 else 29 - i for i in policy.rank([3, 4], features=Z[30:])] == greedy([3, 4, *range(30, 40)])
-    policy.save(tmp_path / "policy.npz")
-    loaded = rl.load(tmp_path / "policy.npz")
-    assert (loaded.diversity, loaded.noise) == (2.0, 0.5)
-    assert list(loaded.rank()) == greedy(policy.items)
-    segments = rl.Segments(rl.C2UCB(Z[:20], 4, diversity=2.0, noise=0.5, seed=1))
-    before = segments["a"].rank()
-    segments.add_items(features=Z[20:])
-    plain = DiverseForm(Z, 1.0, 1.0, 2.0, 0.5)
-    segments.update(before, [1, 0, 0, 0])
-    plain.update(list(before), [1, 0, 0, 0])
-    assert list(segments["a"].rank()) == greedy(range(40))
-
-
-@pytest.mark.parametrize("negative", ["nothing", "literal"])
-def test_explanations_cover_negative_features_as_the_policy_does(negative) -> None:
-    policy = rl.CascadeLSBFull(Z, X, 4, negative=negative, seed=1)
-    play(policy, 30)
-    both = np.hstack([X, Z])
-    for k, item in enumerate(policy.explain([3, 8, 1, 20]).items):
-        gain = topic_gain(both, item.item, [3, 8, 1, 20][:k], negative == "literal")
-        assert item.attraction == pytest.approx(gain @ policy.theta, abs=1e-12)
-    assert policy.fresh(2).negative == negative
-
-
-def test_segments_learn_apart_over_one_catalogue(tmp_path) -> None:
-    segments = rl.Segments(rl.CascadeHybrid(Z[:30], X[:30], 3, seed=1))
-    alone = rl.CascadeHybrid(Z[:30], X[:30], 3, seed=1)
-    for t in range(20):
-        ranking = segments["alice"].rank()
-        clicks = [0, int(t % 2), 0]
-        segments.update(rl.Ranking.from_json(ranking.to_json()), clicks)
-        alone.update(rl.Ranking(ranking.items, policy=alone.identity), clicks)
-    np.testing.assert_array_equal(segments["alice"].theta, alone.theta)
-    assert not segments["bob"].theta.any()
-    assert segments.add_items(relevance=Z[30:], topics=X[30:]) == list(range(30, 40))
-    segments.remove_items([0, 1])
-    for name in ("alice", "bob", "carol"):
-        assert segments[name].items == list(range(2, 40))
-        segments[name].rank(range(30, 40))
-    segments.update_many([(segments[name].rank(), [0, 0, 1]) for name in ("bob", "alice", "bob")])
-    waiting = segments["bob"].rank()
-    segments.save(tmp_path / "segments.npz")
-    loaded = rl.load(tmp_path / "segments.npz")
-    assert list(loaded) == ["alice", "bob", "carol"]
-    for each in (segments, loaded):
-        each.update(waiting, [1, 0, 0])
-    for name in segments:
-        assert_same_state(loaded[name].snapshot(), segments[name].snapshot())
-        assert list(loaded[name].rank()) == list(segments[name].rank())
-
-
-def test_segments_refuse_what_is_not_theirs() -> None:
-    policy = rl.CascadeLinUCB(Z, 3, seed=1)
-    segments = rl.Segments(policy)
-    before = segments["alice"].snapshot()
-    ranking = segments["alice"].rank()
-    with pytest.raises(ValueError, match="not a list of these segments"):
-        segments.update(policy.rank(), [0, 0, 0])
-    with pytest.raises(ValueError, match="not a list of this policy"):
-        segments["bob"].update(ranking, [0, 0, 0])
-    with pytest.raises(ValueError, match="positions"):
-        segments.update_many([(ranking, [1, 0, 0]), (ranking, [1])])
-    with pytest.raises(ValueError, match="named by a text"):
-        segments[3]
-    with pytest.raises(ValueError, match="clicks must be"):
-        segments.update(rl.Ranking([0, 1, 2], policy=f"{ranking.policy.partition('/')[0]}/ghost"), [7, 0, 0])
-    assert segments.get("nobody") is None
-    assert list(segments) == ["alice", "bob"]
-    for change in (lambda: segments["bob"].add_items(Z[:1]), lambda: segments["bob"].remove_items([1])):
-        with pytest.raises(ValueError, match="share one catalogue"):
-            change()
-    with pytest.raises(ValueError, match="save the Segments"):
-        segments["bob"].save("nowhere")
-    with pytest.raises(ValueError, match="ranks by features"):
-        rl.Segments(rl.CascadeUCB1(3, 2))
-    assert_same_state(segments["alice"].snapshot(), {**before, "rng": segments["alice"].snapshot()["rng"]})
-
-
-def test_an_explanation_adds_up() -> None:
-    policy = rl.CascadeHybrid(Z, X, 5, gamma=0.7, seed=1)
-    play(policy, 60)
-    explanation = policy.explain(titles=[f"film {a}" for a in range(40)], topic_names=list("abcdef"))
-    assert [item.item for item in explanation.items] == policy.best
-    above: list[int] = []
-    for k, item in enumerate(explanation.items):
-        omega = topic_gain(X, item.item, above)
-        phi = np.concatenate([omega, Z[item.item]])
-        assert item.relevance == pytest.approx(Z[item.item] @ policy.beta)
-        assert item.novelty == pytest.approx(omega @ policy.theta)
-        assert item.attraction == pytest.approx(item.relevance + item.novelty)
-        assert item.uncertainty == pytest.approx(0.7 * np.sqrt(phi @ policy.covariance @ phi))
-        assert len(item.topics) == (X[item.item] > 0).sum()
-        above.append(item.item)
-        np.testing.assert_allclose(explanation.covered[k], 1 - np.prod(1 - X[above], axis=0))
-    assert f"film {policy.best[0]}" in str(explanation)
-    assert len(explanation.plot("hybrid").axes) == 2
-    with pytest.raises(ValueError, match="told no topics"):
-        rl.CascadeLinUCB(Z, 5).explain().plot()
-    with pytest.raises(ValueError, match="no list to plot"):
-        policy.explain([]).plot()
-    linear = rl.CascadeLinUCB(Z, 5, seed=1).explain([3, 1], topics=X, topic_names=list("abcdef"))
-    assert linear.items[0].novelty == 0
-    for wrong in ({"titles": ["x"]}, {"topic_names": ["x"]}, {"topics": X[:3]}):
-        with pytest.raises(ValueError, match=r"there are|rows"):
-            policy.explain(**wrong)
-
-
-@pytest.mark.parametrize("cls", [rl.CascadeHybrid, rl.CascadeLinUCBFull, rl.CascadeLSBFull])
-def test_lists_with_items_from_elsewhere_are_explained_like_any_other(cls) -> None:
-    policy, twin = cls(Z[:30], X[:30], 3, seed=1), cls(Z, X, 3, seed=1)
-    ranking = policy.rank([4, 9], relevance=Z[30:], topics=X[30:])
-    same = [item if item >= 0 else 29 - item for item in ranking]
-    titles = [f"film {a}" for a in range(40)]
-    explained, expected = policy.explain(ranking, titles=titles[:30]), twin.explain(same, titles=titles)
-    np.testing.assert_allclose(explained.covered, expected.covered)
-    for item, other in zip(explained.items, expected.items, strict=True):
-        assert item[2:] == other[2:]
-        assert item.title == (other.title if item.item >= 0 else f"new item {-item.item}")
-    blind = policy.explain(ranking, topics=X[:30])
-    assert [bool(item.topics) for item in blind.items] == [item >= 0 for item in ranking]

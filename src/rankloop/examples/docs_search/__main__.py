@@ -26,7 +26,7 @@ def opened(url: str | None, store: str) -> AbstractContextManager[Any]:
     return rl.Live(store) if url is None else rl.Client(url)
 
 
-def simulate(search: DocsSearch, visits: int, seed: int = 0) -> None:
+def simulate_users(search: DocsSearch, visits: int, seed: int = 0) -> None:
     """Let simulated users search, and print how good every ranker is, and which of them their clicks chose."""
     asked, held_out = make_queries(search.corpus, seed)
     dice = random.Random(seed)
@@ -68,7 +68,7 @@ def main() -> None:
         search = DocsSearch(open_corpus(given.folder), loop, often=often)
         search.create(policy="MergeDTS", batch_size=len(RANKERS), c=SEARCHES)
         if given.visits:
-            simulate(search, given.visits)
+            simulate_users(search, given.visits)
             return
         with Website(search, port=given.port) as site:
             print(f"search Python's standard library at {site.address} (Ctrl-C ends it)", flush=True)

@@ -28,7 +28,7 @@ MOST_COUNTED = 10_000
 logger = logging.getLogger(__name__)
 
 
-class Loop(Protocol):
+class LiveOrClient(Protocol):
     """What is called of rankloop: `rl.Live` in this program, or `rl.Client` for a service."""
 
     def create(self, loop: str, *, kind: str, **settings: Any) -> Any:
@@ -87,7 +87,7 @@ class DocsSearch:
     def __init__(
         self,
         corpus: Corpus,
-        loop: Loop,
+        loop: LiveOrClient,
         *,
         rankers: Mapping[str, Ranker] = RANKERS,
         frequent: Iterable[str] = (),

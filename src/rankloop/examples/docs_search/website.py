@@ -84,7 +84,7 @@ def results(search: DocsSearch, query: str, found: Page) -> str:
     return page(f"{query} – results", query, f"{count}<ol>{''.join(rows)}</ol>", notes[found.loop])
 
 
-def about(document: Document, query: str) -> str:
+def document_page(document: Document, query: str) -> str:
     """The page of a document."""
     content = (
         f"<h2>{escape(document.id)} <code>{escape(_call(document))}</code></h2>"
@@ -169,7 +169,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if impression and self.headers.get("Sec-Purpose", "") == "":  # a browser that looks ahead has not clicked
             self.server.search.click(impression, id_)
-        self._send(about(document, query))
+        self._send(document_page(document, query))
 
     def _visitor(self) -> str:
         """Who it is: a random number in a cookie."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.checks import check_positive
+from rankloop.checks import check_choice, check_positive
 from rankloop.kernels import choose, compiled, inlined, learn, pick_largest, step
 from rankloop.kernels.arrays import Flags, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import new_stream, shuffled
@@ -179,9 +179,7 @@ class RMED1(DuelingPolicy):
     ) -> None:
         self.n_arms = check_n_arms(n_arms)
         self.f = None if f is None else check_positive("f", f)
-        if opponent not in ("published", "strongest"):
-            raise ValueError(f'opponent must be "published" or "strongest", not {opponent!r}')
-        self.opponent = opponent
+        self.opponent = check_choice("opponent", opponent, ("published", "strongest"))
         strongest = opponent == "strongest"
         rng = new_stream(seed)
         order = shuffled(rng, self.n_arms)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankloop.checks import check_choice
 from rankloop.kernels import (
     Rates,
     choose,
@@ -118,9 +119,7 @@ class Sparring(DuelingPolicy):
 
     def __init__(self, n_arms: int, *, algorithm: str = "ucb1", seed: int | None = None) -> None:
         self.n_arms = check_n_arms(n_arms)
-        if algorithm not in ("ucb1", "thompson"):
-            raise ValueError(f'algorithm must be "ucb1" or "thompson", not {algorithm!r}')
-        self.algorithm = algorithm
+        self.algorithm = check_choice("algorithm", algorithm, ("ucb1", "thompson"))
         shape = (2, self.n_arms)
         if algorithm == "thompson":
             self.state = ThompsonState(rng=new_stream(seed), rates=no_rates(*shape))

@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 
+from rankloop.checks import parse_size
 from rankloop.live import StoreError
 from rankloop.live.directory import Directory, Sight, Worker
-from rankloop.live.settings import read_config, size
+from rankloop.live.settings import read_config
 from rankloop.live.shared_loops import SharedLoops
 from rankloop.service.dispatch import told
 from rankloop.service.fleet.frames import Answer, Forward, Question, Told, peer_secret
@@ -98,7 +99,7 @@ class Fleet:
         await service.run(self._prepare)
         service.partitions = self._partitions = Partitions(self._directory.partitions, self._directory.store)
         n = self._directory.partitions
-        memory = size("memory", self._options["memory"]) // -(-n // min(n, self._count))
+        memory = parse_size("memory", self._options["memory"]) // -(-n // min(n, self._count))
         self._holding = Holding(
             self._url, self._me.id, self._lease, self._partitions, self._loops, service.run,
             memory=memory, keep=self._options["keep"],
