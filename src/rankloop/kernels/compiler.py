@@ -22,7 +22,7 @@ import numba
 from numba.core import config
 
 from rankloop.kernels.lean import LeanCompiler, RareCompiler, compile_less
-from rankloop.kernels.states import OPTIONS, Function, explain, helper, lasting
+from rankloop.kernels.states import OPTIONS, Function, explain_failure, helper, lasting
 
 try:
     import fcntl
@@ -124,7 +124,7 @@ def entry(function: Function, *, nogil: bool = True) -> Function:
         try:
             return dispatcher(*args)
         except Exception as error:
-            explain(error, function, dispatcher.overloads, args)
+            explain_failure(error, function, dispatcher.overloads, args)
 
     return cast(Function, call)
 

@@ -147,11 +147,11 @@ def _check(generic: Any, state_type: type, function: Any, before: Any) -> None:
     except TypeError:
         raise StepError(
             f"{name} takes {', '.join(inspect.signature(function).parameters) or 'no arguments'} "
-            f"and should take {', '.join(expected)}, at {place(function)}"
+            f"and should take {', '.join(expected)}, at {defined_at(function)}"
         ) from None
     if before is not None:
         raise StepError(
-            f"{name} is registered already, from {place(before)}, and again at {place(function)}: "
+            f"{name} is registered already, from {defined_at(before)}, and again at {defined_at(function)}: "
             f"define {state_type.__qualname__} anew before its steps"
         )
 
@@ -181,7 +181,9 @@ def _class_of(state: Any) -> Any:
     return state.instance_class if isinstance(state, BaseNamedTuple) else None
 
 
-def explain(error: Exception, loop: Callable[..., Any], compiled: Mapping[Any, Any], args: Sequence[Any]) -> NoReturn:
+def explain_failure(
+    error: Exception, loop: Callable[..., Any], compiled: Mapping[Any, Any], args: Sequence[Any]
+) -> NoReturn:
     """Say in one sentence which step of which state could not be compiled, and where; raise any other error again.
 
     `compiled` has the types of arguments for which the loop was compiled: with these, it was the running code that
@@ -200,7 +202,7 @@ def explain(error: Exception, loop: Callable[..., Any], compiled: Mapping[Any, A
             continue
         function = _steps[generic].get(cls)
         if function is None:
-            own = [f"{other.__name__} at {place(each[cls])}" for other, each in _steps.items() if cls in each]
+            own = [f"{other.__name__} at {defined_at(each[cls])}" for other, each in _steps.items() if cls in each]
             has = f"it has {', '.join(sorted(own))}" if own else "it has no steps at all"
             raise StepError(
                 f"{_name(cls)} has no step {generic.__name__}: "
@@ -234,7 +236,7 @@ def _name(cls: type) -> str:
     return _names.get(cls, f"{cls.__module__}.{cls.__qualname__}")
 
 
-def place(function: Any) -> str:
+def defined_at(function: Any) -> str:
     """Where a function is defined, as file:line."""
     code = inspect.unwrap(function).__code__
     return f"{code.co_filename}:{code.co_firstlineno}"
@@ -252,7 +254,7 @@ def _reason(error: Exception, function: Any, types: Iterable[Any]) -> str:
     text = _COLOUR.sub("", str(error))
     innermost = _PLACE.search(text)
     loc = getattr(error, "loc", None)
-    where = f"{loc.filename}:{loc.line}" if loc is not None else place(function)
+    where = f"{loc.filename}:{loc.line}" if loc is not None else defined_at(function)
     if innermost:
         where = f"{innermost[1]}:{innermost[2]}"
     said, *more = [line.strip() for line in _STAGE.split(text)[-1].splitlines() if line.strip()]

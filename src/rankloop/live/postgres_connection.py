@@ -15,7 +15,7 @@ PATIENCE_AT_WORK = 600.0
 """Seconds to wait for an answer to what may take long, such as a change of tables."""
 
 
-class Silent(psycopg.OperationalError):
+class ServerSilent(psycopg.OperationalError):
     """The server has not answered for too long."""
 
 
@@ -32,7 +32,7 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
         """Run what waits for the server."""
         try:
             return super().wait(_limited(gen, self.patience), *args, **kwargs)
-        except Silent:
+        except ServerSilent:
             self.pgconn.finish()  # what it was doing may still happen: nobody can go on from here
             raise
 
@@ -48,7 +48,7 @@ def _limited(gen: Generator[Any, Any, Any], patience: float) -> Generator[Any, A
             elif not until:
                 until = time.monotonic() + patience
             elif time.monotonic() > until:
-                raise Silent(f"nothing has come from it for {patience:g} s")
+                raise ServerSilent(f"nothing has come from it for {patience:g} s")
             wanted = gen.send(ready)
     except StopIteration as end:
         return end.value

@@ -19,7 +19,7 @@ import rankloop.live.postgres_tables as sql
 from rankloop.live.postgres_connection import (
     PATIENCE,
     Connection,
-    Silent,
+    ServerSilent,
     name_of,
     seconds_of,
     sentence,
@@ -234,7 +234,7 @@ class Database:
 
     def _is_silence(self, error: psycopg.Error) -> bool:
         """Whether the server has not answered in time, where there is a thread that connects again."""
-        return self._mends and isinstance(error, Silent | psycopg.errors.ConnectionTimeout)
+        return self._mends and isinstance(error, ServerSilent | psycopg.errors.ConnectionTimeout)
 
     def _query(self, statement: str, values: Any = ()) -> list[Any]:
         with self._session() as connection:

@@ -17,7 +17,7 @@ import numpy as np
 from rankloop.checks import check_seed
 from rankloop.kernels import choose, entry, learn, shuffle, single_step, stream
 from rankloop.kernels.arrays import Array, Clicks, Floats, Ints, Items, Notes, Stream
-from rankloop.kernels.states import place
+from rankloop.kernels.states import defined_at
 from rankloop.storage import read_archive, write_archive
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -110,7 +110,7 @@ class Policy:
         except AttributeError:
             raise ValueError(
                 f"{type(self).__module__}.{type(self).__qualname__} takes {name} but does not store it: "
-                f"add self.{name} = {name} to __init__, at {place(type(self).__init__)}"
+                f"add self.{name} = {name} to __init__, at {defined_at(type(self).__init__)}"
             ) from None
 
     def fresh(self, seed: int | None = None) -> Self:

@@ -60,7 +60,7 @@ class Limits:
         return cls(**values)
 
 
-class Rates:
+class RequestRates:
     """Counts requests of many, each of whom may make so many per second, and five seconds' worth at once.
 
     Parameters
@@ -73,7 +73,7 @@ class Rates:
     Examples
     --------
     >>> now = [0.0]
-    >>> rates = Rates(2.0, clock=lambda: now[0])
+    >>> rates = RequestRates(2.0, clock=lambda: now[0])
     >>> [rates.wait("somebody") for _ in range(11)][-2:]
     [0.0, 0.5]
     >>> now[0] = 1.0

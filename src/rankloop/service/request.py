@@ -15,7 +15,7 @@ Headers = Sequence[tuple[bytes, bytes]]
 JSON = b"application/json"
 
 
-class Query(NamedTuple):
+class QueryParameter(NamedTuple):
     """Something that may stand in an address after a question mark."""
 
     description: str
@@ -24,10 +24,10 @@ class Query(NamedTuple):
     default: str = ""
 
 
-def read_query(given: bytes, known: Mapping[str, Query]) -> dict[str, str]:
+def read_query(given: bytes, known: Mapping[str, QueryParameter]) -> dict[str, str]:
     """What stands in an address after the question mark; what is not known is left out, and the last of several counts.
 
-    >>> known = {"limit": Query("How many.", {"type": "integer", "minimum": 1, "maximum": 200}, "50")}
+    >>> known = {"limit": QueryParameter("How many.", {"type": "integer", "minimum": 1, "maximum": 200}, "50")}
     >>> read_query(b"limit=7&other=1", known), read_query(b"", known)
     ({'limit': '7'}, {'limit': '50'})
     """

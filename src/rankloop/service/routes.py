@@ -15,7 +15,7 @@ from msgspec import Meta
 from rankloop.service import beacon, handlers, messages, ubi, view_messages, views
 from rankloop.service.dashboard import static_files as serving
 from rankloop.service.messages import Role
-from rankloop.service.request import Query, Reply, Request
+from rankloop.service.request import QueryParameter, Reply, Request
 from rankloop.service.service import Service
 
 Events = Annotated[list[messages.Event], Meta(max_length=messages.MOST_EVENTS)]
@@ -61,7 +61,7 @@ class Route:
     takes: Any = None
     gives: Mapping[int, Any] = field(default_factory=dict)
     problems: Sequence[int] = ()
-    query: Mapping[str, Query] = field(default_factory=dict)
+    query: Mapping[str, QueryParameter] = field(default_factory=dict)
     browser: bool = False
     media: str = "application/json"
     fall_back: Callable[[Service, Request, str], Reply] | None = None

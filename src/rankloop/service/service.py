@@ -19,7 +19,7 @@ from rankloop.live.pages import check_pinned, page_of
 from rankloop.live.settings import read_config
 from rankloop.live.stores import Store
 from rankloop.service.keys import LOOK_AGAIN, KeyRing
-from rankloop.service.limits import Limits, Rates
+from rankloop.service.limits import Limits, RequestRates
 from rankloop.service.logs import logger
 from rankloop.service.messages import RankRequest
 from rankloop.service.metrics import Metrics
@@ -126,9 +126,9 @@ class Service:
         declared = {} if config is None else read_config(config).get("serve", {})
         self.limits = limits or Limits.told(declared)
         self.metrics = Metrics()
-        self.rates = Rates(self.limits.rate)
-        self.browser_rates = Rates(self.limits.browser_rate)
-        self.guesses = Rates(self.limits.guesses)
+        self.rates = RequestRates(self.limits.rate)
+        self.browser_rates = RequestRates(self.limits.browser_rate)
+        self.guesses = RequestRates(self.limits.guesses)
         self.ready = False
         self.leaving = False
         """Whether connections are closed after the next answer, so that clients go to another worker."""

@@ -9,19 +9,21 @@ from rankloop.live.views.overview import merge_overviews
 from rankloop.live.views.race import race
 from rankloop.service.handlers import of_key
 from rankloop.service.problems import ProblemDetails
-from rankloop.service.request import Query, Reply, Request, no_loop
+from rankloop.service.request import QueryParameter, Reply, Request, no_loop
 from rankloop.service.service import Service
 
 KEYS_QUERY = {
-    "after": Query("Where to go on: `next` of the page before.", {"type": "string", "maxLength": 60}),
-    "limit": Query("Number of keys.", {"type": "integer", "minimum": 1, "maximum": MOST}, "50"),
-    "search": Query(
+    "after": QueryParameter("Where to go on: `next` of the page before.", {"type": "string", "maxLength": 60}),
+    "limit": QueryParameter("Number of keys.", {"type": "integer", "minimum": 1, "maximum": MOST}, "50"),
+    "search": QueryParameter(
         "Text that a key must contain, in upper and lower case as given.", {"type": "string", "maxLength": 1024}
     ),
 }
 
 RACE_QUERY = {
-    "key": Query("Key of the duels; of those without a key if not given.", {"type": "string", "maxLength": 1024}, ""),
+    "key": QueryParameter(
+        "Key of the duels; of those without a key if not given.", {"type": "string", "maxLength": 1024}, ""
+    ),
 }
 
 
