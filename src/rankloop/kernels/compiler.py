@@ -21,7 +21,7 @@ from typing import Any, cast
 import numba
 from numba.core import config
 
-from rankloop.kernels.lean import LeanCompiler, RareCompiler, compile_less
+from rankloop.kernels.lean import LeanCompiler, RareCompiler, compile_less, without_collecting
 from rankloop.kernels.states import OPTIONS, Function, explain_failure, helper, lasting
 
 try:
@@ -144,6 +144,7 @@ def _dispatcher(function: Callable[..., Any], directory: Path | None, options: d
     finally:
         config.CACHE_DIR = before
     _keep_what_lasts(dispatcher._cache, directory)
+    dispatcher.compile = without_collecting(dispatcher.compile)
     return dispatcher
 
 

@@ -6,8 +6,10 @@ calls them. CONTRIBUTING.md has what each part was measured to save.
 
 from __future__ import annotations
 
+import gc
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from typing import Any
 
 from numba import types
@@ -60,6 +62,22 @@ def compile_less() -> None:
     """Have Numba do less from now on, for what other packages compile in this process too."""
     _find_items_of_arrays_first()
     _optimise_where_used()
+
+
+def without_collecting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, run without looking for cycles of objects: a compiler makes many objects, and few are garbage."""
+
+    @wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            if collecting:
+                gc.enable()
+
+    return run
 
 
 def _find_items_of_arrays_first() -> None:
