@@ -187,6 +187,7 @@ def pick(skip: int, best: float, upper: Floats) -> int:
 def _bound_all(catalogue: Catalogue, widths: Floats, desk: Desk, bonus: float) -> None:
     """Values and bounds at the first position."""
     value, upper = desk.value, desk.upper
+    starts, items, coverage = catalogue.topic_starts, catalogue.topic_items, catalogue.topic_coverage
     n_topics = len(desk.remaining)
     for a in range(len(value)):
         value[a] = 0.0
@@ -197,13 +198,13 @@ def _bound_all(catalogue: Catalogue, widths: Floats, desk: Desk, bonus: float) -
     for j in range(n_topics):
         desk.remaining[j] = 1.0
         if not len(catalogue.table):
-            _add(catalogue, j, value, desk.weights[j], 0.0)
+            _add_to_some(starts, items, coverage, j, value, desk.weights[j], 0.0)
     for a in range(len(value)):
         desk.width[a] = widths[a]
         upper[a] = value[a] + bonus * widths[a] if catalogue.eligible[a] else -np.inf
     if len(catalogue.table):
         for j in range(n_topics):
-            _add(catalogue, j, upper, desk.weights[j], 0.0)
+            _add_to_all(catalogue.table, j, upper, desk.weights[j], 0.0)
 
 
 @inlined
@@ -212,27 +213,33 @@ def _cover(topic: int, lost: float, catalogue: Catalogue, covariance: Floats, de
     less = -lost * desk.weights[topic]
     more = abs(lost) * bonus * math.sqrt(max(covariance[topic, topic], 0.0))
     if len(catalogue.table):
-        _add(catalogue, topic, desk.upper, less, more)
+        _add_to_all(catalogue.table, topic, desk.upper, less, more)
     elif bonus == 0.0 or not len(catalogue.columns):
         # There are no widths, or looking at an item costs no more than a better bound.
-        _add(catalogue, topic, desk.value, less, 0.0)
-        _add(catalogue, topic, desk.upper, less, more)
+        starts, items, coverage = catalogue.topic_starts, catalogue.topic_items, catalogue.topic_coverage
+        _add_to_some(starts, items, coverage, topic, desk.value, less, 0.0)
+        _add_to_some(starts, items, coverage, topic, desk.upper, less, more)
     else:
         _cover_closely(topic, lost, catalogue, covariance, desk, bonus)
     desk.remaining[topic] -= lost
 
 
 @inlined
-def _add(catalogue: Catalogue, topic: int, to: Floats, by_value: float, by_size: float) -> None:
+def _add_to_all(coverage: Floats, topic: int, to: Floats, by_value: float, by_size: float) -> None:
     """Add multiples of the coverage of a topic, and of its size, to a number of each item."""
-    if len(catalogue.table):
-        for a in range(len(to)):
-            value = catalogue.table[topic, a]
-            to[a] += by_value * value + by_size * abs(value)
-    else:
-        for p in range(catalogue.topic_starts[topic], catalogue.topic_starts[topic + 1]):
-            value = catalogue.topic_coverage[p]
-            to[catalogue.topic_items[p]] += by_value * value + by_size * abs(value)
+    for a in range(len(to)):
+        value = coverage[topic, a]
+        to[a] += by_value * value + by_size * abs(value)
+
+
+@inlined
+def _add_to_some(
+    starts: Ints, items: Ints, coverage: Floats, topic: int, to: Floats, by_value: float, by_size: float
+) -> None:
+    """Do so where few items cover a topic: those from its start to the start of the next."""
+    for p in range(starts[topic], starts[topic + 1]):
+        value = coverage[p]
+        to[items[p]] += by_value * value + by_size * abs(value)
 
 
 @inlined
@@ -269,11 +276,11 @@ def _score(
     for b in range(n):
         scores[b] = desk.value[batch[b]]
     if len(catalogue.table):
-        _add_topics(n, catalogue, desk)
+        _add_topics(n, batch, catalogue.table, catalogue.columns, desk.remaining, desk.weights, desk.features, scores)
     if bonus == 0.0:
         return
     if len(catalogue.table):
-        _square(n, 0, desk, covariance)
+        _square(n, 0, desk.features, desk.squares, desk.inner, covariance)
     else:
         _square_in_parts(n, catalogue, covariance, widths, desk)
     for b in range(n):
@@ -285,18 +292,20 @@ def _score(
 
 
 @inlined
-def _add_topics(n: int, catalogue: Catalogue, desk: Desk) -> None:
+def _add_topics(
+    n: int, batch: Ints, table: Floats, columns: Floats, remaining: Floats, weights: Floats, features: Floats,
+    scores: Floats,
+) -> None:  # fmt: skip
     """Write the features of a batch of items that cover many topics each, and add the value of the topics."""
-    batch, features = desk.batch, desk.features
-    n_topics = len(desk.remaining)
+    n_topics = len(remaining)
     for j in range(n_topics):
         for b in range(n):
-            features[j, b] = catalogue.table[j, batch[b]] * desk.remaining[j]
+            features[j, b] = table[j, batch[b]] * remaining[j]
         for b in range(n):
-            desk.scores[b] += features[j, b] * desk.weights[j]
-    for i in range(len(catalogue.columns)):
+            scores[b] += features[j, b] * weights[j]
+    for i in range(len(columns)):
         for b in range(n):
-            features[n_topics + i, b] = catalogue.columns[i, batch[b]]
+            features[n_topics + i, b] = columns[i, batch[b]]
 
 
 @inlined
@@ -305,7 +314,7 @@ def _square_in_parts(n: int, catalogue: Catalogue, covariance: Floats, widths: F
     batch, features, squares, cross = desk.batch, desk.features, desk.squares, desk.cross
     remaining, stamp = desk.remaining, desk.stamp
     n_topics = len(remaining)
-    starts, topics = catalogue.starts, catalogue.topics
+    starts, topics, coverage = catalogue.starts, catalogue.topics, catalogue.coverage
     now = stamp[len(stamp) - 1]
     new = 0
     for b in range(n):
@@ -314,7 +323,7 @@ def _square_in_parts(n: int, catalogue: Catalogue, covariance: Floats, widths: F
             for i in range(len(catalogue.columns)):
                 features[n_topics + i, new] = catalogue.relevance[a, i]
             new += 1
-    _square(new, n_topics, desk, covariance)
+    _square(new, n_topics, features, squares, desk.inner, covariance)
     new = 0
     for b in range(n):
         a = batch[b]
@@ -327,23 +336,28 @@ def _square_in_parts(n: int, catalogue: Catalogue, covariance: Floats, widths: F
                 for i in range(len(catalogue.columns)):
                     inner += catalogue.relevance[a, i] * covariance[topics[p], n_topics + i]
                 cross[p] = inner
-            widths[a] = math.sqrt(max(_with_topics(a, desk.whole, catalogue, covariance, desk), 0.0))
+            square = _with_topics(
+                desk.square[a], starts[a], starts[a + 1], topics, coverage, desk.whole, cross, covariance, desk.phi
+            )
+            widths[a] = math.sqrt(max(square, 0.0))
     for b in range(n):
         a = batch[b]
-        squares[b] = _with_topics(a, remaining, catalogue, covariance, desk)
+        squares[b] = _with_topics(
+            desk.square[a], starts[a], starts[a + 1], topics, coverage, remaining, cross, covariance, desk.phi
+        )
 
 
 @inlined
-def _with_topics(a: int, remaining: Floats, catalogue: Catalogue, covariance: Floats, desk: Desk) -> float:
-    """phi' C phi of an item that was looked at, as far as the topics remain."""
-    topics, coverage, gains = catalogue.topics, catalogue.coverage, desk.phi
-    begin, end = catalogue.starts[a], catalogue.starts[a + 1]
-    square: float = desk.square[a]
+def _with_topics(
+    square: float, begin: int, end: int, topics: Ints, coverage: Floats, remaining: Floats, cross: Floats,
+    covariance: Floats, gains: Floats,
+) -> float:  # fmt: skip
+    """phi' C phi of an item whose z' C z is `square`, as far as its topics, from `begin` to `end`, remain."""
     for p in range(begin, end):
         j = topics[p]
         gain = coverage[p] * remaining[j]
         gains[p - begin] = gain
-        inner = desk.cross[p] + 0.5 * gain * covariance[j, j]
+        inner = cross[p] + 0.5 * gain * covariance[j, j]
         for q in range(begin, p):
             inner += gains[q - begin] * covariance[j, topics[q]]
         square += 2.0 * gain * inner
@@ -351,9 +365,8 @@ def _with_topics(a: int, remaining: Floats, catalogue: Catalogue, covariance: Fl
 
 
 @inlined
-def _square(n: int, first: int, desk: Desk, covariance: Floats) -> None:
+def _square(n: int, first: int, features: Floats, squares: Floats, inner: Floats, covariance: Floats) -> None:
     """x' C x of the first `n` columns of `features`, from the row `first` on."""
-    features, squares, inner = desk.features, desk.squares, desk.inner
     for b in range(n):
         squares[b] = 0.0
     for i in range(first, len(features)):
