@@ -50,6 +50,7 @@ bench: $(VENV)/dev  ## speed, as ratios to the naive form in the same run
 	$(BIN)/python benchmarks/live_sizes.py
 	$(BIN)/python benchmarks/runner.py
 	$(BIN)/python benchmarks/cold_start.py
+	$(BIN)/python benchmarks/suite.py
 
 day: $(VENV)/dev  ## 24 hours in fast motion: 2 million impressions
 	$(BIN)/python tests/live_day.py
