@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import math
 import random
 import re
+import shutil
 import sqlite3
 import unicodedata
 from pathlib import Path
@@ -25,7 +27,7 @@ from rankloop.examples.docs_search.corpus import FIELDS, Corpus, Document, open_
 from rankloop.examples.docs_search.measure import landmarks, measure, reciprocal_ranks, rows_of
 from rankloop.examples.docs_search.rankers import DEFAULT, RANKERS
 from rankloop.examples.docs_search.search import POSITIONS, DocsSearch, Page
-from rankloop.examples.docs_search.users import CLICK, STOP, clicks, make_queries, visit
+from rankloop.examples.docs_search.users import CLICK, STOP, Query, clicks, make_queries, visit
 from rankloop.examples.docs_search.website import Website, results
 
 EIGHT = ("even", "even exact", "even stems", "names", "text", "text exact", "body", "module")
@@ -100,12 +102,18 @@ def test_there_are_64_rankers_and_the_default_is_the_first() -> None:
     assert len({(each.weights, each.index, each.exact, each.short) for each in RANKERS.values()}) == 64
 
 
-def plain_scores(corpus: Corpus, terms: tuple[str, ...], field: str) -> dict[str, float]:
-    """BM25 of one field as SQLite's manual has it, from the words of all documents."""
-    database = sqlite3.connect(corpus.path)
+@functools.cache
+def tokens_of(path: Path) -> dict[str, dict[str, list[str]]]:
+    """The words of each field of all documents."""
+    database = sqlite3.connect(path)
     rows = database.execute("SELECT id, name, module, signature, summary, body FROM documents").fetchall()
     database.close()
-    tokens = {row[0]: {name: tokenized(text) for name, text in zip(FIELDS, row[1:], strict=True)} for row in rows}
+    return {row[0]: {name: tokenized(text) for name, text in zip(FIELDS, row[1:], strict=True)} for row in rows}
+
+
+def plain_scores(corpus: Corpus, terms: tuple[str, ...], field: str) -> dict[str, float]:
+    """BM25 of one field as SQLite's manual has it, from the words of all documents."""
+    tokens = tokens_of(corpus.path)
     lengths = {id_: sum(map(len, fields.values())) for id_, fields in tokens.items()}
     average = sum(lengths.values()) / len(lengths)
     scores = dict.fromkeys(tokens, 0.0)
@@ -376,13 +384,22 @@ def test_the_site_in_a_browser(corpus: Corpus, tmp_path: Path, page: BrowserPage
 
 
 def test_the_program_lets_simulated_users_search(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """It measures rankers on some of the queries that nobody asks, and finds its index in the folder it runs in."""
+
+    def few_queries(searched: Corpus, seed: int) -> tuple[list[Query], list[Query]]:
+        asked, held_out = make_queries(searched, seed)
+        return asked, held_out[:50]
+
+    monkeypatch.setattr(program, "make_queries", few_queries)
+    shutil.copy(corpus.path, tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["docs_search", "--visits", "5"])
     program.main()
-    first, _, headings, *rows = capsys.readouterr().out.splitlines()
+    first, second, headings, *rows = capsys.readouterr().out.splitlines()
     assert first.startswith("after 5 searches 64 of 64 rankers are left in the race, and clicks favour: ")
+    assert second == "MRR of each ranker on 50 queries that nobody asked:"
     assert headings.split()[:2] == ["ranker", "MRR"]
     assert [row.split()[0] for row in rows] == [str(k) for k in range(1, 65)]
     assert {row[10:50].partition(" (")[0].strip() for row in rows} == set(RANKERS)

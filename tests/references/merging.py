@@ -10,6 +10,9 @@ import math
 import random
 from collections.abc import Callable
 
+import numpy as np
+import numpy.typing as npt
+
 from rankloop import PreferenceMatrix
 from references.stream import Stream
 
@@ -110,12 +113,10 @@ class MergeRUCB(Merging):
 
 
 class MergeDTS(Merging):
-    """Draws every theta and phi from its Beta posterior, from a generator of Python's own."""
+    """Draws every theta and phi from its Beta posterior, from a generator of its own."""
 
     def __init__(self, n_arms: int, alpha: float, batch_size: int, c: float, seed: int) -> None:
         super().__init__(n_arms, alpha, batch_size, c, seed)
-        import random
-
         self.python = random.Random(seed)
 
     def choose(self, batch: list[int]) -> tuple[int, int]:
@@ -129,3 +130,15 @@ class MergeDTS(Merging):
         c = self.python.choice([i for i in batch if wins[i] == most])
         phi = {j: beta(self.w[j][c] + 1, self.w[c][j] + 1) for j in batch if j != c}
         return c, min(phi, key=lambda j: phi[j])
+
+    def choices(self, n: int, seed: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Draw as `choose` does, many times with the present counts, where all arms are in one batch."""
+        draw = np.random.default_rng(seed)
+        w = np.array(self.w)
+        drawn = np.triu(draw.beta(w + 1, w.T + 1, size=(n, self.K, self.K)), 1)
+        theta = drawn + np.tril(1 - drawn.swapaxes(1, 2), -1)
+        wins = (theta > 0.5).sum(axis=2)
+        c = (wins + draw.random(wins.shape)).argmax(axis=1)  # ties at random
+        phi = draw.beta(w[:, c].T + 1, w[c] + 1)
+        phi[np.arange(n), c] = np.inf
+        return c, phi.argmin(axis=1)

@@ -3,42 +3,55 @@
 from __future__ import annotations
 
 import math
-import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
 
 from references.stream import Stream
 
-
-def sample_best(draw: random.Random, wins: Sequence[int], losses: Sequence[int]) -> int:
-    """Thompson sampling: the arm with the largest of one Beta draw each."""
-    theta = [draw.betavariate(s + 1, f + 1) for s, f in zip(wins, losses, strict=True)]
-    return theta.index(max(theta))
+Arms = npt.NDArray[np.int64]
 
 
 class SelfSparring:
-    def __init__(self, n_arms: int, seed: int) -> None:
-        self.S, self.F = [0] * n_arms, [0] * n_arms
-        self.draw = random.Random(seed)
+    """Many runs side by side, each with Thompson sampling by plain Beta draws: the arm with the largest of one each."""
 
-    def step(self, beats: Callable[[int, int], bool]) -> tuple[int, int]:
-        c, d = sample_best(self.draw, self.S, self.F), sample_best(self.draw, self.S, self.F)
-        winner, loser = (c, d) if beats(c, d) else (d, c)
-        self.S[winner] += 1  # a duel of an arm with itself is a win and a loss
-        self.F[loser] += 1
+    def __init__(self, n_arms: int, runs: int, seed: int) -> None:
+        self.S, self.F = np.zeros((runs, n_arms), int), np.zeros((runs, n_arms), int)
+        self.draw = np.random.default_rng(seed)
+        self.run = np.arange(runs)
+
+    def choose(self) -> tuple[Arms, Arms]:
+        c, d = self.draw.beta(self.S + 1, self.F + 1, size=(2, *self.S.shape)).argmax(axis=2)
+        return c, d
+
+    def step(self, preferences: npt.NDArray[np.float64]) -> tuple[Arms, Arms]:
+        c, d = self.choose()
+        left_won = self.draw.random(len(self.run)) < preferences[c, d]
+        self.S[self.run, np.where(left_won, c, d)] += 1  # a duel of an arm with itself is a win and a loss
+        self.F[self.run, np.where(left_won, d, c)] += 1
         return c, d
 
 
 class SparringThompson:
-    def __init__(self, n_arms: int, seed: int) -> None:
-        self.S = [[0] * n_arms, [0] * n_arms]
-        self.F = [[0] * n_arms, [0] * n_arms]
-        self.draw = random.Random(seed)
+    """Many runs side by side, with a learner for the left arm and one for the right arm in each."""
 
-    def step(self, beats: Callable[[int, int], bool]) -> tuple[int, int]:
-        c, d = (sample_best(self.draw, self.S[side], self.F[side]) for side in range(2))
-        left_won = beats(c, d)
-        (self.S if left_won else self.F)[0][c] += 1
-        (self.F if left_won else self.S)[1][d] += 1
+    def __init__(self, n_arms: int, runs: int, seed: int) -> None:
+        self.S, self.F = np.zeros((2, runs, n_arms), int), np.zeros((2, runs, n_arms), int)
+        self.draw = np.random.default_rng(seed)
+        self.run = np.arange(runs)
+
+    def choose(self) -> tuple[Arms, Arms]:
+        c, d = self.draw.beta(self.S + 1, self.F + 1).argmax(axis=2)
+        return c, d
+
+    def step(self, preferences: npt.NDArray[np.float64]) -> tuple[Arms, Arms]:
+        c, d = self.choose()
+        left_won = self.draw.random(len(self.run)) < preferences[c, d]
+        self.S[0, self.run, c] += left_won
+        self.F[0, self.run, c] += ~left_won
+        self.S[1, self.run, d] += ~left_won
+        self.F[1, self.run, d] += left_won
         return c, d
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -112,6 +113,7 @@ def student_tail(t: float, freedom: int) -> float:
     return tail if t > 0 else 1 - tail
 
 
+@functools.lru_cache(maxsize=1024)  # sixty tails each, and most callers ask for the same few
 def student_bound(chance: float, freedom: int) -> float:
     """The value that Student's t exceeds with a given probability, at most a half.
 

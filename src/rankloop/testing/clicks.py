@@ -199,7 +199,10 @@ def cascade_clicks(
 ) -> npt.NDArray[np.uint8]:
     """The clicks of a user who takes the first item that attracts."""
     attracted = draw.random(len(ranking)) < attraction[list(ranking)]
-    return (attracted & (np.cumsum(attracted) == 1)).astype(np.uint8)
+    clicks = np.zeros(len(attracted), np.uint8)
+    if attracted.any():
+        clicks[attracted.argmax()] = 1
+    return clicks
 
 
 def _lists(policy: ClickPolicy, n: int) -> list[Ranking]:

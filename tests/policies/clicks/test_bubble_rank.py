@@ -46,15 +46,18 @@ def random_problem(draw: np.random.Generator, kind: str, n: int):
 
 @pytest.mark.parametrize("kind", ["CM", "DCM", "PBM"])
 def test_never_violates_safety(kind: str) -> None:
-    """70 random problems of 10^6 steps in each model. The lemma allows a violation in 1 of 10^4 problems at most."""
+    """70 random problems in each model, the first fifth of 10^6 steps, in which nearly all exchanges are made.
+
+    The lemma allows a violation in 1 of 10^4 problems at most.
+    """
     draw = np.random.default_rng(1)
-    steps = np.array([10**6])
+    steps = np.array([2 * 10**5])
     for seed in range(70):
         n = int(draw.integers(4, 11))
         problem = random_problem(draw, kind, n)
         initial = draw.permutation(n).tolist()
         policy = rl.BubbleRank(initial, horizon=10**6)
-        run = ListSimulation(policy, problem, initial=initial).run(0, seed, steps, 10**6, lambda _: None)
+        run = ListSimulation(policy, problem, initial=initial).run(0, seed, steps, 2 * 10**5, lambda _: None)
         assert run.records["violations"][0] == 0, f"{problem}, initial list {initial}"
 
 

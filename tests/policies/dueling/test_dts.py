@@ -36,20 +36,19 @@ def test_chooses_with_the_pseudo_codes_probabilities(duels_per_pair: float, n_ca
     alpha = 0.1
     problem = rl.PreferenceMatrix.from_utilities([*np.linspace(0, 1.5, n_arms - 1), 2.0])
     draw = np.random.default_rng(7)
-    slow = dts.DTS(n_arms, alpha, seed=1)
+    w = np.zeros((n_arms, n_arms), int)
     for i in range(n_arms):
         for j in range(i + 1, n_arms):
             n = draw.poisson(duels_per_pair)
-            slow.w[i][j] = int(draw.binomial(n, problem.preferences[i, j]))
-            slow.w[j][i] = int(n - slow.w[i][j])
-    slow.t = 1 + sum(map(sum, slow.w))
-    player = with_counts(rl.DTS(n_arms, alpha=alpha, seed=2), slow.w)
-    assert len(slow.candidates()) == n_candidates
+            w[i, j] = draw.binomial(n, problem.preferences[i, j])
+            w[j, i] = n - w[i, j]
+    slow = dts.DTS(n_arms, alpha, runs=10_000, seed=1)
+    slow.start_from(w)
+    player = with_counts(rl.DTS(n_arms, alpha=alpha, seed=2), w.tolist())
+    assert slow.candidates()[0].sum() == n_candidates
     table = np.zeros((2, n_arms * n_arms))
-    for _ in range(5000):
-        c, d = slow.choose()
-        table[0, c * n_arms + d] += 1
-    for _ in range(30_000):
+    np.add.at(table[0], np.ravel_multi_index(slow.choose(), (n_arms, n_arms)), 1)
+    for _ in range(10_000):
         duel = player.duel()
         table[1, duel.left * n_arms + duel.right] += 1
     rare = table.sum(axis=0) < 30
@@ -60,16 +59,15 @@ def test_chooses_with_the_pseudo_codes_probabilities(duels_per_pair: float, n_ca
 
 @pytest.mark.parametrize("n_arms", [2, 5])
 def test_chooses_so_with_few_arms_too(n_arms: int) -> None:
-    slow = dts.DTS(n_arms, 0.6, seed=1)
-    beats = coin(rl.PreferenceMatrix.from_utilities(np.linspace(0, 1, n_arms)), 2)
+    problem = rl.PreferenceMatrix.from_utilities(np.linspace(0, 1, n_arms))
+    slow = dts.DTS(n_arms, 0.6, runs=10_000, seed=1)
     for _ in range(12):
-        slow.step(beats)
-    fast = with_counts(rl.DTS(n_arms, alpha=0.6, seed=5), slow.w)
-    slow.t = 1 + sum(map(sum, slow.w))
+        slow.step(problem.preferences)
+    slow.start_from(slow.w[0])
+    fast = with_counts(rl.DTS(n_arms, alpha=0.6, seed=5), slow.w[0].tolist())
     table = np.zeros((2, n_arms * n_arms))
+    np.add.at(table[0], np.ravel_multi_index(slow.choose(), (n_arms, n_arms)), 1)
     for _ in range(10_000):
-        c, d = slow.choose()
-        table[0, c * n_arms + d] += 1
         duel = fast.duel()
         table[1, duel.left * n_arms + duel.right] += 1
     table = table[:, table.sum(axis=0) >= 10]
@@ -80,10 +78,10 @@ def test_never_duels_an_arm_that_surely_beats_the_first() -> None:
     """In a circle each arm has one such opponent; against the other it would lose, so that it duels itself at times."""
     w = [[0, 9, 1], [1, 0, 9], [9, 1, 0]]
     fast = with_counts(rl.DTS(3, alpha=0.1, seed=1), w)
-    slow = dts.DTS(3, 0.1, seed=1)
-    slow.w, slow.t = w, 31
-    assert slow.candidates() == [0, 1, 2]
-    allowed = {(c, d) for c in range(3) for d in range(3) if slow.l(d, c) <= 0.5}
+    slow = dts.DTS(3, 0.1, runs=1, seed=1)
+    slow.start_from(w)
+    assert slow.candidates().all()
+    allowed = {(c, d) for c in range(3) for d in range(3) if slow.bounds()[1][0, d, c] <= 0.5}
     assert len(allowed) == 6
     assert {tuple(fast.duel()) for _ in range(20_000)} == allowed
 
@@ -93,11 +91,8 @@ def test_has_the_pseudo_codes_regret() -> None:
     n_arms, horizon = 6, 1000
     problem = rl.PreferenceMatrix.from_utilities(np.linspace(0, 2, n_arms))
     fast = rl.simulate(rl.DTS(n_arms), problem, horizon=horizon, runs=400, checkpoints=[horizon], progress=False)
-    slow = []
-    for seed in range(40):
-        reference = dts.DTS(n_arms, 0.8**7, seed=seed)
-        beats = coin(problem, seed)
-        slow.append(sum(problem.regret(*reference.step(beats)) for _ in range(horizon)))
+    reference = dts.DTS(n_arms, 0.8**7, runs=40, seed=0)
+    slow = sum(problem.losses[np.array(reference.step(problem.preferences))].mean(axis=0) for _ in range(horizon))
     error = np.hypot(np.std(slow, ddof=1) / np.sqrt(len(slow)), fast.standard_error()[-1])
     assert abs(np.mean(slow) - fast.mean()[-1]) < 4 * error
 

@@ -1,0 +1,10 @@
+"""What holds for all tests."""
+
+from __future__ import annotations
+
+import os
+
+# The processes of a test run share the cores already. More threads for one decomposition of a matrix would wait for
+# each other by turning in circles: on busy cores that takes up to forty times as long. Numpy reads this when it is
+# first imported, which is later, and so do the processes that tests start.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
