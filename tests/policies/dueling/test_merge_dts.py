@@ -13,7 +13,7 @@ import rankloop as rl
 
 @pytest.mark.parametrize("warm_up", [0, 300, 3000])
 def test_chooses_with_the_pseudo_codes_probabilities(warm_up: int) -> None:
-    """At fixed counts, 12,000 choices against 60,000 of the plain form: a chi-square test, false alarms once in 10,000."""
+    """At fixed counts, 12,000 choices against 60,000 of the plain form: chi-square, false alarms once in 10,000."""
     n_arms = 8
     problem = rl.PreferenceMatrix.like_features(n_arms, seed=3)
     slow = merging.MergeDTS(n_arms, 20.0, 8, 4e6, seed=1)  # bounds so wide that all arms stay
