@@ -399,13 +399,13 @@ class World:
     def fill_disk(self, seconds: float) -> float:
         """The file of the journal cannot grow: the server says that its disk is full.
 
-        Rows fill the file, and then the pages that it has in stock; what room is left in a page is less than an entry.
+        Rows fill the file, and then the pages that it has in stock. They are not long enough to be compressed, and four
+        of them leave less room in a page than an entry needs.
         """
         size = "SELECT pg_relation_size('rankloop.journal')"
         fill = (
-            "INSERT INTO rankloop.journal SELECT 9999, number, 0, 0, 0, NULL, "
-            "convert_to(string_agg(md5(number::text || part::text), ''), 'UTF8') "
-            "FROM generate_series(%s::bigint, %s) AS number, generate_series(1, 61) AS part GROUP BY number"
+            "INSERT INTO rankloop.journal SELECT 9999, number, 0, 0, 0, NULL, convert_to(repeat('x', 1952), 'UTF8') "
+            "FROM generate_series(%s::bigint, %s) AS number"
         )
         [(begin,)] = self.server.sql(
             "SELECT coalesce(max(seq), 0) + 1 FROM rankloop.journal WHERE partition = 9999", url=self.direct
