@@ -22,7 +22,7 @@ import pytest
 SECONDS_TO_START = 60
 
 HASTY = ("fsync=off", "full_page_writes=off", "wal_level=minimal", "max_wal_senders=0", "autovacuum=off")
-"""Settings of a server that need not outlive its machine, with tables that are soon gone: a third less work."""
+"""Settings of a server that need not outlive its machine, with tables that are soon gone."""
 
 END_CONNECTIONS = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
