@@ -187,7 +187,7 @@ def main() -> None:
         return
     import postgres_server
 
-    with postgres_server.running() as server:
+    with postgres_server.running(settings=["fsync=off"]) as server:
         measure(server.empty_database(), given.impressions, given.keys, given.group, removing=True)
         if given.alone:
             measure(server.empty_database(), given.alone, max(1, given.alone // 20), 1, removing=False)

@@ -406,7 +406,7 @@ def main() -> None:
     if postgres_server.programs() is None:
         print("PostgreSQL's server is not installed (Debian: apt-get install postgresql): what needs it is left out")
         return
-    with postgres_server.running(durable=True) as server:
+    with postgres_server.running(settings=()) as server:
         on_postgres(table, server, given.seconds, given.window)
         forwarding(table, server, 20 if given.quick else 1_000)
 

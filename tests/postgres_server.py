@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,14 @@ import psycopg
 import pytest
 
 SECONDS_TO_START = 60
+
+HASTY = ("fsync=off", "full_page_writes=off", "wal_level=minimal", "max_wal_senders=0", "autovacuum=off")
+"""Settings of a server that need not outlive its machine, with tables that are soon gone."""
+
+END_CONNECTIONS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+    "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+)
 
 
 def programs() -> Path | None:
@@ -40,9 +48,10 @@ def end_with_parent() -> None:
 class Server:
     """A server that listens on a socket in its own folder and trusts whoever can reach it."""
 
-    def __init__(self, programs: Path, folder: Path, user: str | None, *, durable: bool = False) -> None:
-        self.programs, self.folder, self._user, self._durable = programs, folder, user, durable
+    def __init__(self, programs: Path, folder: Path, user: str | None, settings: Sequence[str] = HASTY) -> None:
+        self.programs, self.folder, self._user, self._settings = programs, folder, user, settings
         self._process: subprocess.Popen[bytes] | None = None
+        self._databases: set[str] = set()
 
     def _command(self, name: str, *arguments: str) -> dict[str, Any]:
         identity = {} if self._user is None else {"user": self._user, "group": self._user_group, "extra_groups": []}
@@ -62,7 +71,8 @@ class Server:
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        options = ["-c", "listen_addresses=", "-c", f"fsync={self._durable}", "-c", "shared_buffers=32MB"]
+        settings = ("listen_addresses=", "shared_buffers=32MB", *self._settings)
+        options = [word for setting in settings for word in ("-c", setting)]
         command = self._command("postgres", "-D", "data", "-k", str(self.folder), *options)
         with open(self.folder / "log", "ab") as log:
             self._process = subprocess.Popen(
@@ -110,10 +120,11 @@ class Server:
     def empty_database(self, name: str = "test", options: str = "") -> str:
         """The address of a database without tables; making a new one takes more time and room than emptying one."""
         url = self.url(name)
-        if not self.sql("SELECT 1 FROM pg_database WHERE datname = %s", name):
+        if name not in self._databases:
             self.sql(f"CREATE DATABASE {name} {options}")
-        self.end_connections(url)
-        self.sql("DROP SCHEMA IF EXISTS rankloop CASCADE", url=url)
+            self._databases.add(name)
+        else:
+            self.sql(f"{END_CONNECTIONS}; DROP SCHEMA IF EXISTS rankloop CASCADE", url=url)
         return url
 
     def sql(self, statement: str, *values: Any, url: str | None = None) -> list[tuple[Any, ...]]:
@@ -124,13 +135,7 @@ class Server:
 
     def end_connections(self, url: str) -> int:
         """End all connections to a database; how many there were."""
-        return len(
-            self.sql(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE datname = current_database() AND pid <> pg_backend_pid()",
-                url=url,
-            )
-        )
+        return len(self.sql(END_CONNECTIONS, url=url))
 
     def end_lease(self, url: str) -> None:
         """Let the lease of a store end now, as if its time had passed."""
@@ -138,10 +143,10 @@ class Server:
 
 
 @contextmanager
-def running(*, durable: bool = False) -> Iterator[Server]:
+def running(settings: Sequence[str] = HASTY) -> Iterator[Server]:
     """A server that runs while the block does; the test is skipped where PostgreSQL is not installed.
 
-    It waits for its disk only if it is to be durable.
+    Its settings are PostgreSQL's own but for those that are given.
     """
     found = programs()
     if found is None:
@@ -155,7 +160,7 @@ def running(*, durable: bool = False) -> Iterator[Server]:
     folder = Path(tempfile.mkdtemp(prefix="rankloop-pg-", dir="/tmp"))  # a socket's path has at most 107 bytes
     if user is not None:
         shutil.chown(folder, user)
-    server = Server(found, folder, user, durable=durable)
+    server = Server(found, folder, user, settings)
     try:
         server.make()
         server.start()

@@ -6,6 +6,7 @@ import contextlib
 import csv
 import json
 import re
+import shutil
 import signal
 import sys
 from collections import Counter
@@ -139,8 +140,9 @@ def test_a_difference_in_the_journal_is_said_and_fails(tmp_path: Path, monkeypat
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes as Linux has them")
-def test_it_can_be_ended_and_leaves_nothing_running(tmp_path: Path) -> None:
+def test_it_can_be_ended_and_leaves_nothing_running(played: tuple[Path, str], tmp_path: Path) -> None:
     """SIGTERM, as `timeout` and others send it, while visitors come."""
+    shutil.copytree(played[0] / "index", tmp_path / "out" / "index")  # made once
     command = [sys.executable, "-m", "rankloop", "demo", "--out", "out"]
     mark = f"RANKLOOP_TEST={tmp_path}"
     with processes.started(command, cwd=tmp_path, env=processes.environment(RANKLOOP_TEST=str(tmp_path))) as process:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -24,6 +25,7 @@ from command_line import rankloop, refused
 from rankloop.client import ServiceAway
 from rankloop.demo import endless
 from rankloop.demo.endless import OnShow, visited, wait_for_end
+from rankloop.examples.docs_search.corpus import Corpus
 
 MARK = "RANKLOOP_TEST_OF_THE_DEMO"
 
@@ -56,6 +58,15 @@ def started(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
             os.kill(pid, signal.SIGKILL)
 
 
+@pytest.fixture
+def folder(tmp_path: Path, corpus: Corpus) -> Path:
+    """A folder with the index of the search site, which need not be made again."""
+    kept = tmp_path / endless.FOLDER
+    kept.mkdir()
+    shutil.copy(corpus.path, kept)
+    return tmp_path
+
+
 class Shown:
     """What the program has printed, and who may ask there."""
 
@@ -81,7 +92,7 @@ class Shown:
         end = time.monotonic() + processes.LIMIT
         while min((found := self.impressions()).values()) < at_least:
             assert time.monotonic() < end, found
-            time.sleep(0.2)
+            time.sleep(0.05)
         return found
 
 
@@ -111,31 +122,31 @@ def test_it_starts_learns_ends_and_goes_on(tmp_path: Path) -> None:
 @linux_only
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("moment", ["at once", "while the service starts"])
-def test_it_can_be_ended_while_it_starts(tmp_path: Path, name: str, moment: str) -> None:
-    with started(tmp_path) as process:
+def test_it_can_be_ended_while_it_starts(folder: Path, name: str, moment: str) -> None:
+    with started(folder) as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("getting ready")
         if moment != "at once":
             end = time.monotonic() + processes.LIMIT
-            while not (tmp_path / "rankloop-demo" / "service.log").exists():
+            while not (folder / "rankloop-demo" / "service.log").exists():
                 assert time.monotonic() < end
                 time.sleep(0.01)
         process.send_signal(getattr(signal, name))
         _, errors = process.communicate(timeout=processes.LIMIT)
         assert process.returncode == 0, errors
-        assert left_running(str(tmp_path)) == []
+        assert left_running(str(folder)) == []
 
 
 @linux_only
-def test_a_service_that_ends_by_itself_is_told(tmp_path: Path) -> None:
-    with started(tmp_path) as process:
+def test_a_service_that_ends_by_itself_is_told(folder: Path) -> None:
+    with started(folder) as process:
         Shown(process)
-        [service] = [pid for pid, _ in left_running(str(tmp_path)) if pid != process.pid]
+        [service] = [pid for pid, _ in left_running(str(folder)) if pid != process.pid]
         os.kill(service, signal.SIGKILL)
         _, errors = process.communicate(timeout=processes.LIMIT)
         assert process.returncode == 2
         assert "rankloop: the service has ended: rankloop-demo/service.log says why" in errors
-        assert left_running(str(tmp_path)) == []
+        assert left_running(str(folder)) == []
 
 
 def test_all_options_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,12 +167,12 @@ def test_all_options_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert places == {"host": "::1", "site_port": 9001}
 
 
-def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
     assert "takes one worker" in refused("serve", "--demo", "--workers", "2")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         command = [sys.executable, "-m", "rankloop", "serve", "--demo", "--port", str(taken.getsockname()[1])]
-        ended = processes.run(command, cwd=tmp_path, env=processes.environment(), check=False)
+        ended = processes.run(command, cwd=folder, env=processes.environment(), check=False)
     assert ended.returncode == 2
     assert "rankloop: cannot run the demo: the demo's service did not start: " in ended.stderr
     assert "choose another with --host or --port" in ended.stderr

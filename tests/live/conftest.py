@@ -9,11 +9,14 @@ from pathlib import Path
 import postgres_server
 import psycopg
 import pytest
+from hasty_disk import hasty_disk, patient_disk
 from hypothesis import settings
 from live_world import Clock, MakeStore
 
 from rankloop.live.postgres import PostgresStore
 from rankloop.live.sqlite import SQLiteStore
+
+__all__ = ["hasty_disk", "patient_disk"]
 
 settings.register_profile("thorough", max_examples=1_000, stateful_step_count=100, deadline=None)
 

@@ -181,6 +181,7 @@ def test_a_full_disk(path: Path) -> None:
     store.close()
 
 
+@pytest.mark.usefixtures("patient_disk")
 def test_commits_are_durable(path: Path) -> None:
     store = SQLiteStore(path)
     store.open()

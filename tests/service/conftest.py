@@ -9,6 +9,7 @@ import postgres_server
 import pytest
 from browser import browser as browser
 from browser import page as page
+from hasty_disk import hasty_disk as hasty_disk
 from service_client import Running, served
 
 from rankloop.service.limits import Limits

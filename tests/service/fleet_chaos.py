@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import postgres_server
 import processes
+import psycopg
 from cut_connections import DETOUR, Detour, Proxy
 from live_world import Told, in_journal
 from service_client import ADMIN
@@ -56,6 +57,8 @@ MOST_PROBES = 500
 """Connections that are made until each worker has taken one."""
 FULL_AT = 20_000_000
 """Bytes of a file that the database may not extend any further, where its disk is to be full."""
+MOST_IN_STOCK = 1_000
+"""Rows that may fit into pages that the database has in stock, because several asked for one at the same time."""
 
 
 class Lost(Exception):
@@ -394,19 +397,28 @@ class World:
         return begun
 
     def fill_disk(self, seconds: float) -> float:
-        """The file of the journal cannot grow: the server says that its disk is full."""
+        """The file of the journal cannot grow: the server says that its disk is full.
+
+        Rows fill the file, and then the pages that it has in stock. They are not long enough to be compressed, and four
+        of them leave less room in a page than an entry needs.
+        """
         size = "SELECT pg_relation_size('rankloop.journal')"
+        fill = (
+            "INSERT INTO rankloop.journal SELECT 9999, number, 0, 0, 0, NULL, convert_to(repeat('x', 1952), 'UTF8') "
+            "FROM generate_series(%s::bigint, %s) AS number"
+        )
+        [(begin,)] = self.server.sql(
+            "SELECT coalesce(max(seq), 0) + 1 FROM rankloop.journal WHERE partition = 9999", url=self.direct
+        )
         missing = FULL_AT - self.server.sql(size, url=self.direct)[0][0]
-        if missing > 0:  # the files of the server's own log are smaller, and are not to be refused
-            self.server.sql(
-                "INSERT INTO rankloop.journal SELECT 9999, number, 0, 0, 0, NULL, "
-                "convert_to(string_agg(md5(number::text || part::text), ''), 'UTF8') "
-                "FROM generate_series(1, %s) AS number, generate_series(1, 60) AS part GROUP BY number",
-                missing // 2_000 + 10,
-                url=self.direct,
-            )
+        rows = missing // 2_000 + 10 if missing > 0 else 0
+        if rows:  # the files of the server's own log are smaller, and are not to be refused
+            self.server.sql(fill, begin, begin + rows - 1, url=self.direct)
         refused = self.told["sent again after 503"]
         self.server.limit_files(self.server.sql(size, url=self.direct)[0][0])
+        with suppress(psycopg.Error):
+            for number in range(begin + rows, begin + rows + MOST_IN_STOCK):
+                self.server.sql(fill, number, number, url=self.direct)
         until = time.monotonic() + MOST_SECONDS
         try:
             while self.told["sent again after 503"] == refused:  # until the last pages are full

@@ -169,7 +169,7 @@ def test_a_race(new_store: MakeStore, clock: Clock) -> None:
 
 def test_lists_that_fell_back(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     with rl.Live(tmp_path / "shop.db", clock=clock, background=False) as live:
-        live.create("search", kind="rerank")
+        live.create("search", kind="rerank", holdout=0.0)  # nobody gets a list without asking the policy
         assert [each["kind"] for each in overview(live)["happenings"]] == ["created", "started"]
         with monkeypatch.context() as context:
             context.setattr(live._showing, "_choose", lambda _: 1 / 0)
@@ -191,7 +191,7 @@ def test_lists_that_fell_back_before_anybody_looked(
     """The program that wrote knows when; another one, which reads the count, says that it does not."""
     path = tmp_path / "shop.db"
     with rl.Live(path, clock=clock, background=False) as live:
-        live.create("search", kind="rerank")
+        live.create("search", kind="rerank", holdout=0.0)  # nobody gets a list without asking the policy
         with monkeypatch.context() as context:
             context.setattr(live._showing, "_choose", lambda _: 1 / 0)
             for _ in range(2):

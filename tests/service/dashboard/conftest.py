@@ -12,6 +12,7 @@ import dashboard_world
 import pytest
 from browser import SECONDS, browser, page
 from dashboard_pages import Open
+from hasty_disk import hasty
 from live_world import Clock
 from playwright.sync_api import Page, expect
 from service_client import ADMIN, Running, served
@@ -37,7 +38,8 @@ def always_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Clock]:
     """The store with known content, for everybody to copy."""
     path = tmp_path_factory.mktemp("dashboard") / "shop.db"
-    return path, dashboard_world.fill(path, steps=STEPS)
+    with hasty():
+        return path, dashboard_world.fill(path, steps=STEPS)
 
 
 @pytest.fixture(scope="module")

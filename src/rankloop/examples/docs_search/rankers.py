@@ -7,8 +7,9 @@ from functools import lru_cache
 from itertools import product
 
 import numpy as np
+import numpy.typing as npt
 
-from rankloop.examples.docs_search.corpus import Corpus, Document, words
+from rankloop.examples.docs_search.corpus import Corpus, words
 
 WEIGHTS = {
     "even": (1, 1, 1, 1, 1),
@@ -50,15 +51,23 @@ class Ranker:
             found, scores = corpus.candidates(query, "stems")
         if not found:
             return []
+        ids = tuple(document.id for document in found)
         total = scores @ np.array(self.weights, np.float64)
         if self.exact or self.short:
-            asked = frozenset(words(query))
-            total = total + [self._boost(document, asked) for document in found]
-        return [found[k].id for k in np.argsort(-total, kind="stable")]
+            is_named, more_words = _names_of(ids, query)
+            total = total + (self.exact * is_named - self.short * more_words)
+        return [ids[k] for k in np.argsort(-total, kind="stable").tolist()]
 
-    def _boost(self, document: Document, asked: frozenset[str]) -> float:
-        last, whole = _name_of(document.id)
-        return self.exact * (last <= asked) - self.short * (len(whole) - 1)
+
+@lru_cache(20_000)
+def _names_of(ids: tuple[str, ...], query: str) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int16]]:
+    """Whether a query has all words of the last part of each name, and how many words a name has beyond its first.
+
+    All rankers ask for this, and it is the same for all of them.
+    """
+    asked = frozenset(words(query))
+    names = [_name_of(id_) for id_ in ids]
+    return np.array([last <= asked for last, _ in names]), np.array([len(whole) - 1 for _, whole in names], np.int16)
 
 
 @lru_cache(None)
