@@ -273,12 +273,13 @@ def test_draws_are_told_apart_and_remembered() -> None:
 COUNT_COMPILED = """
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-import rankloop as rl
-from rankloop.policies import Segments
 
 loaded = []
 compile = Dispatcher.compile
 Dispatcher.compile = lambda self, signature: (loaded.append(self.py_func.__name__), compile(self, signature))[1]
+import rankloop as rl
+from rankloop.policies import Segments
+
 relevance, topics = np.eye(8)[:, :2], np.eye(8)[:, 2:5]
 hybrid = rl.CascadeHybrid(relevance, topics, n_positions=2)
 hybrid.remove_items(range(7))
