@@ -52,6 +52,8 @@ PROBING = 2.0
 """The same for who looks whether all partitions answer, and may ask another worker instead."""
 MOST_SECONDS = 60.0
 """How long a request may take to be answered, with everything that is done to the workers."""
+SECONDS_PER_ROUND = 600.0
+"""How long the workers may run, in the long form, for everything to happen to them once."""
 RECOVERED_WITHIN = 10.0
 MOST_PROBES = 500
 """Connections that are made until each worker has taken one."""
@@ -201,14 +203,14 @@ class World:
         self.recoveries: dict[str, list[float]] = {}
 
     @contextmanager
-    def running(self, log: Any) -> Iterator[None]:
-        """The workers run meanwhile."""
+    def running(self, log: Any, seconds: float = processes.LIMIT) -> Iterator[None]:
+        """The workers run meanwhile, for so many seconds at most."""
         command = [
             sys.executable, "-m", "rankloop", "serve", "--port", "0", "--store", self.url, "--workers",
             str(self.workers), "--partitions", str(self.partitions), "--lease", str(self.lease),
         ]  # fmt: skip
         environment = processes.environment(RANKLOOP_ADMIN_KEY=ADMIN)
-        with processes.started(command, env=environment, stderr=log) as self.supervisor:
+        with processes.started(command, seconds, env=environment, stderr=log) as self.supervisor:
             assert self.supervisor.stdout is not None
             line = self.supervisor.stdout.readline()
             assert "http://" in line, line
@@ -435,6 +437,7 @@ class World:
         self.supervisor.send_signal(signal.SIGHUP)
         until = time.monotonic() + 4 * MOST_SECONDS
         while old & set(self.pids()) or len(self.pids()) != self.workers:
+            assert self.supervisor.poll() is None, "the supervisor has ended"
             assert time.monotonic() < until, "the workers were not replaced"
             time.sleep(0.1)
         failed = self.told["sent again after 503"] - before.get("sent again after 503", 0)
@@ -515,7 +518,7 @@ def main() -> None:
         server = stack.enter_context(postgres_server.running())
         world = World(server, workers=given.workers, lease=given.lease, partitions=given.partitions)
         log = stack.enter_context(open(given.log, "w"))
-        with world.running(log):
+        with world.running(log, given.rounds * SECONDS_PER_ROUND):
             everybody = torment(
                 world, rounds=given.rounds, clients=given.clients, stopped=given.stopped, calm=2.0, pause=given.pause
             )  # fmt: skip
