@@ -250,9 +250,11 @@ class World:
 
     def pids(self) -> list[int]:
         """The worker processes."""
-        folder = Path(f"/proc/{self.supervisor.pid}/task")
-        children = " ".join((task / "children").read_text() for task in folder.iterdir())
-        return [int(pid) for pid in children.split()]
+        found = []
+        for task in Path(f"/proc/{self.supervisor.pid}/task").iterdir():
+            with suppress(OSError):  # the thread has ended meanwhile; the one that starts workers does not
+                found += [int(pid) for pid in (task / "children").read_text().split()]
+        return found
 
     def joined(self) -> dict[int, str]:
         """The ids of those that have joined the others, by process."""
