@@ -30,12 +30,15 @@ def run(command: Sequence[str], *, check: bool = True, **options: Any) -> subpro
 
 
 @contextmanager
-def started(command: Sequence[str], seconds: float = LIMIT, **options: Any) -> Iterator[subprocess.Popen[str]]:
-    """A program that runs meanwhile: `interrupt` ends it, and so does the end of the block or of its time."""
+def started(command: Sequence[str], seconds: float | None = None, **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """A program that runs meanwhile: `interrupt` ends it, and so does the end of the block or of its time.
+
+    Its time is `LIMIT` unless more `seconds` are given.
+    """
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     command = [sys.executable, "-c", HEARS_CTRL_C, *command]
     with subprocess.Popen(command, text=True, **{**pipes, **options}) as process:
-        limit = threading.Timer(seconds, process.kill)
+        limit = threading.Timer(LIMIT if seconds is None else seconds, process.kill)
         limit.start()
         try:
             yield process

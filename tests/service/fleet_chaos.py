@@ -203,8 +203,8 @@ class World:
         self.recoveries: dict[str, list[float]] = {}
 
     @contextmanager
-    def running(self, log: Any, seconds: float = processes.LIMIT) -> Iterator[None]:
-        """The workers run meanwhile, for so many seconds at most."""
+    def running(self, log: Any, seconds: float | None = None) -> Iterator[None]:
+        """The workers run meanwhile, for so many seconds at most if they are given."""
         command = [
             sys.executable, "-m", "rankloop", "serve", "--port", "0", "--store", self.url, "--workers",
             str(self.workers), "--partitions", str(self.partitions), "--lease", str(self.lease),
