@@ -136,14 +136,15 @@ def single_step(function: Function) -> Function:
 
 def _dispatcher(function: Callable[..., Any], directory: Path | None, options: dict[str, Any]) -> Any:
     if directory is None:
-        return numba.njit(**options)(function)
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(directory)
-    try:
-        dispatcher = numba.njit(cache=True, **options)(function)
-    finally:
-        config.CACHE_DIR = before
-    _keep_what_lasts(dispatcher._cache, directory)
+        dispatcher = numba.njit(**options)(function)
+    else:
+        before = config.CACHE_DIR
+        config.CACHE_DIR = str(directory)
+        try:
+            dispatcher = numba.njit(cache=True, **options)(function)
+        finally:
+            config.CACHE_DIR = before
+        _keep_what_lasts(dispatcher._cache, directory)
     dispatcher.compile = without_collecting(dispatcher.compile)
     return dispatcher
 

@@ -25,17 +25,10 @@ class FeatureState(NamedTuple):
     """Whether a topic below 0 uncovers what items above cover, as the product literally says."""
 
 
-class SampledState(NamedTuple):
+class SampledState(FeatureState):
     """A FeatureState that explores by drawing weights, not by adding a bonus."""
 
-    rng: Stream
-    model: Ridge
-    widths: Floats
-    catalogue: Catalogue
-    desk: Desk
-    gamma: float
-    cascade: bool
-    literal: bool
+    __slots__ = ()
 
 
 class DiverseState(NamedTuple):
