@@ -106,8 +106,8 @@ def _fair_tilt(order: Ints32, rank: Ints32, sizes: Ints, mass: Floats, second: I
 def _lay_out_choices(draft: OptimisedDraft, depth: int) -> None:
     """Fill the lattice down to `depth` with what the programme's lists do there."""
     order, rank, sizes = draft.order, draft.rank, draft.sizes
-    draft.mass[:] = 0.0
-    draft.take[:] = 0.0
+    np.asarray(draft.mass)[:] = 0.0
+    np.asarray(draft.take)[:] = 0.0
     for c in range(len(draft.weights)):
         weight = draft.weights[c]
         if weight == 0.0:

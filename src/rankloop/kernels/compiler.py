@@ -22,7 +22,7 @@ import numba
 from numba.core import config
 
 from rankloop.kernels.lean import LeanCompiler, RareCompiler, compile_less, without_collecting
-from rankloop.kernels.states import OPTIONS, Function, explain_failure, helper, lasting
+from rankloop.kernels.states import OPTIONS, Function, explain_failure, helper, lasting, type_of
 
 try:
     import fcntl
@@ -146,6 +146,7 @@ def _dispatcher(function: Callable[..., Any], directory: Path | None, options: d
             config.CACHE_DIR = before
         _keep_what_lasts(dispatcher._cache, directory)
     dispatcher.compile = without_collecting(dispatcher.compile)
+    dispatcher.typeof_pyval = type_of
     return dispatcher
 
 

@@ -15,10 +15,11 @@ from typing import Any
 from numba import types
 from numba.core import codegen, typed_passes, untyped_passes
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.imputils import lower_builtin
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing.arraydecl import GetItemBuffer, SetItemBuffer
 from numba.core.typing.builtins import Bool
-from numba.core.typing.templates import infer_global
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 
 _NOT_FOR_PLAIN_LOOPS = {
     typed_passes.InlineOverloads,
@@ -61,6 +62,7 @@ class RareCompiler(LeanCompiler):
 def compile_less() -> None:
     """Have Numba do less from now on, for what other packages compile in this process too."""
     _find_items_of_arrays_first()
+    _compare_in_place()
     _optimise_where_used()
 
 
@@ -80,11 +82,23 @@ def without_collecting(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def resolve_first(function: Callable[..., Any], signature_of: Callable[..., Any]) -> None:
+    """Have `signature_of(*types)` asked for the signature of a call before all that Numba knows; None means: go on.
+
+    Templates for the target at hand, not for any target, come first.
+    """
+
+    def generic(self: Any, args: Sequence[Any], kws: Mapping[str, Any]) -> Any:
+        return None if kws else signature_of(*args)
+
+    fields = {"key": function, "metadata": {"target": "cpu"}, "generic": generic}
+    infer_global(function)(type(f"Lean{function.__name__}", (AbstractTemplate,), fields))
+
+
 def _find_items_of_arrays_first() -> None:
     """Try what `array[i]` mostly is before the items of strings, lists and dictionaries.
 
-    Numba asks all kinds of items in turn, arrays last, and looks each answer up by all of the compiler's options. Kinds
-    that are for the target at hand, not for any target, come first.
+    Numba asks all kinds of items in turn, arrays last, and looks each answer up by all of the compiler's options.
     """
 
     def first(key: Callable[..., Any], kind: Any, is_plain: Callable[[Sequence[Any]], bool]) -> None:
@@ -96,6 +110,39 @@ def _find_items_of_arrays_first() -> None:
     first(operator.getitem, GetItemBuffer, _is_item)
     first(operator.setitem, SetItemBuffer, _is_item)
     first(bool, Bool, lambda _: True)
+
+
+def _compare_in_place() -> None:
+    """Make the larger and the smaller of two numbers, and whole numbers, without a function compiled for each type."""
+
+    def of_two(*numbers: Any) -> Any:
+        if len(numbers) != 2 or not all(isinstance(each, types.Float | types.Integer) for each in numbers):
+            return None
+        of = types.float64 if any(isinstance(each, types.Float) for each in numbers) else types.int64
+        return signature(of, of, of) if {types.unliteral(each) for each in numbers} <= {of, types.int64} else None
+
+    def whole(*numbers: Any) -> Any:
+        plain = len(numbers) == 1 and isinstance(numbers[0], types.Float | types.Boolean)
+        return signature(types.intp, *numbers) if plain else None
+
+    def pick(comparison: Callable[..., Any]) -> Callable[..., Any]:
+        def lower(context: Any, builder: Any, call: Any, args: Sequence[Any]) -> Any:
+            first, second = args
+            compare = context.get_function(comparison, signature(types.boolean, *call.args))
+            return builder.select(compare(builder, (second, first)), second, first)  # as Python does with NaN
+
+        return lower
+
+    def lower_whole(context: Any, builder: Any, call: Any, args: Sequence[Any]) -> Any:
+        return context.cast(builder, args[0], call.args[0], call.return_type)
+
+    for function, comparison in ((max, operator.gt), (min, operator.lt)):
+        resolve_first(function, of_two)
+        for kind in (types.float64, types.int64):
+            lower_builtin(function, kind, kind)(pick(comparison))
+    resolve_first(int, whole)
+    lower_builtin(int, types.Float)(lower_whole)
+    lower_builtin(int, types.Boolean)(lower_whole)
 
 
 def _is_item(args: Sequence[Any]) -> bool:

@@ -14,6 +14,7 @@ from numba.types import BaseNamedTuple, BaseTuple, Dispatcher
 from numba.types import Function as FunctionType
 
 from rankloop.kernels.lean import LeanCompiler
+from rankloop.kernels.views import viewed
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 State = TypeVar("State")
@@ -181,6 +182,13 @@ def _class_of(state: Any) -> Any:
     return state.instance_class if isinstance(state, BaseNamedTuple) else None
 
 
+def type_of(value: Any) -> Any:
+    """The type of an argument of compiled code: the arrays in states of this package are views."""
+    plain = numba.typeof(value)
+    ours = isinstance(plain, BaseNamedTuple) and all(map(_is_ours, _classes([plain])))
+    return (viewed(plain) or plain) if ours else plain
+
+
 def explain_failure(
     error: Exception, loop: Callable[..., Any], compiled: Mapping[Any, Any], args: Sequence[Any]
 ) -> NoReturn:
@@ -191,7 +199,7 @@ def explain_failure(
     """
     _check_fields(args)
     try:
-        types = tuple(map(numba.typeof, args))
+        types = tuple(map(type_of, args))
     except ValueError:
         raise error from None
     states = [cls for cls in _classes(types) if cls in _names or not _is_ours(cls)]

@@ -99,7 +99,7 @@ def sample_tournament(
     compares them has no branches, so that the processor takes many pairs at once.
     """
     n_arms = len(score)
-    draws = words.view(np.uint16)
+    odds, score, draws = np.asarray(odds), np.asarray(score), np.asarray(words).view(np.uint16)
     used = len(draws)
     for j in range(n_arms):
         score[j] = j + 1  # as if each arm won against all before it

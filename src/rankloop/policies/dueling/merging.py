@@ -295,7 +295,7 @@ def pair_batches(batches: Batches) -> None:
     """
     n_batches = batches.counts[N_BATCHES]
     union = np.arange(n_batches)
-    total = batches.size[:n_batches].copy()
+    total = np.asarray(batches.size)[:n_batches].copy()
     pair(union, total, batches.largest)
     for u in range(n_batches):
         if 0 < total[u] < batches.smallest:
@@ -388,7 +388,8 @@ def ascending(values: Ints) -> Ints:
 def rearrange(batches: Batches, union: Ints) -> None:
     """Lay the batches out anew: batch i becomes part of batch union[i]."""
     n_batches = len(union)
-    order, start, size = batches.order.copy(), batches.start.copy(), batches.size.copy()
+    order, start = np.asarray(batches.order).copy(), np.asarray(batches.start).copy()
+    size = np.asarray(batches.size).copy()
     end = 0
     u = 0
     while end < batches.counts[N_ALIVE]:

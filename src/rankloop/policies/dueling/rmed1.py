@@ -126,7 +126,8 @@ def _begin_sweep(likelihood: Ints, order: Ints, sweep: Ints, listed: Flags, coun
         waiting |= listed[NEXT, j]
     lowest = _lowest_to_continue(likelihood, counts[OBSERVED] + 1, f)
     counts[POSITION] = counts[LENGTH] = 0
-    for j in order:
+    for i in range(len(order)):
+        j = order[i]
         goes_on = listed[NEXT, j] if waiting else likelihood[j] >= lowest
         if goes_on:
             sweep[counts[LENGTH]] = j

@@ -249,7 +249,7 @@ def _cover_closely(topic: int, lost: float, catalogue: Catalogue, covariance: Fl
     others = 0.0
     for i in range(len(covariance)):
         if i != topic:
-            others += covariance[topic, i] ** 2
+            others += covariance[topic, i] * covariance[topic, i]
     others = math.sqrt(others)
     own = max(covariance[topic, topic], 0.0)
     root = math.sqrt(own)
@@ -261,7 +261,7 @@ def _cover_closely(topic: int, lost: float, catalogue: Catalogue, covariance: Fl
         change = lost * covered
         steep = min(others * catalogue.topic_length[p] - own * covered * remaining, root * width[a])
         value[a] -= less * covered
-        square = width[a] ** 2
+        square = width[a] * width[a]
         left = max(square + change * (2.0 * steep + change * own), 0.0)
         width[a] = math.sqrt(left + LOST_DIGITS * square)
         upper[a] = value[a] + bonus * width[a] if upper[a] > -np.inf else -np.inf

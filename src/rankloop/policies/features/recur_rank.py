@@ -134,7 +134,7 @@ def _estimate(
 @allocating
 def _sort(members: Ints, attraction: Floats, first: int, end: int) -> None:
     """Put the items of a part in order, best first; equals stay as they were. Runs of doubling size are merged."""
-    merged = members.copy()
+    merged = np.asarray(members).copy()
     size = 1
     while size < end - first:
         for start in range(first, end, 2 * size):
