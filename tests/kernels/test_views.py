@@ -135,7 +135,8 @@ def test_numba_checks_bounds_where_asked_to(i: int, j: int) -> None:
 
 @pytest.mark.parametrize("function", [max, min])
 @pytest.mark.parametrize(
-    ("first", "second"), [(1, 2), (2, 1), (1.5, 2), (2, 1.5), (math.nan, 1.0), (1.0, math.nan), (0.0, -0.0), (-0.0, 0.0)]
+    ("first", "second"),
+    [(1, 2), (2, 1), (1.5, 2), (2, 1.5), (math.nan, 1.0), (1.0, math.nan), (0.0, -0.0), (-0.0, 0.0)],
 )
 def test_the_larger_and_the_smaller_are_those_of_python(function: Any, first: float, second: float) -> None:
     ours, expected = compiled(lambda a, b: function(a, b))(first, second), function(float(first), float(second))
