@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Ints
 from rankloop.datasets.archives import DAMAGES, Files, Member, called
 from rankloop.datasets.ratings import Ratings
 from rankloop.datasets.ratings_parser import LARGEST_ID, RatingColumns, read_columns
@@ -89,7 +89,7 @@ def _read(catalogue: Member, ratings: Member, separator: str, name: str) -> Rati
     )
 
 
-def _refuse_repeated(columns: RatingColumns, item_ids: npt.NDArray[np.int64], name: str) -> None:
+def _refuse_repeated(columns: RatingColumns, item_ids: Ints, name: str) -> None:
     pairs = columns.users * np.int64(len(item_ids)) + columns.items
     pairs.sort()
     again = np.flatnonzero(pairs[1:] == pairs[:-1])

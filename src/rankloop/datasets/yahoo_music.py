@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Ints
 from rankloop.datasets.archives import Files, Member, called
 from rankloop.datasets.movielens import read_text
 from rankloop.datasets.ratings import Ratings
@@ -91,7 +91,7 @@ def _top_level(member: Member) -> dict[int, str]:
     return top
 
 
-def _songs(member: Member, top_level: dict[int, str]) -> tuple[npt.NDArray[np.int64], list[str], list[str]]:
+def _songs(member: Member, top_level: dict[int, str]) -> tuple[Ints, list[str], list[str]]:
     ids, titles, genres = [], [], []
     for place, fields in _lines(member, 4):
         song, genre = _number(fields[0], place), _number(fields[3], place)

@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from rankloop.arrays import Floats
 from rankloop.experiments.declare import Outcome
 from rankloop.experiments.readings import (
     SETTLING,
@@ -29,7 +30,6 @@ from rankloop.experiments.readings import (
 )
 from rankloop.experiments.statistics import (
     Evidence,
-    Floats,
     Published,
     Sample,
     counting,

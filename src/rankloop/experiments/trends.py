@@ -9,10 +9,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from rankloop.arrays import Floats
 from rankloop.experiments.comparisons import Comparison, compared, log_ratio, measured, panels_or_all
 from rankloop.experiments.declare import Outcome
 from rankloop.experiments.readings import Read, Undecidable, common_steps, panel_named, studied_values
-from rankloop.experiments.statistics import Evidence, Floats
+from rankloop.experiments.statistics import Evidence
 
 
 def _in_each(

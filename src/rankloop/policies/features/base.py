@@ -10,16 +10,15 @@ from typing import Any, ClassVar, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankloop.arrays import check_features, check_topics
 from rankloop.checks import check_number, is_finite, is_index, is_whole
 from rankloop.kernels.arrays import Array, Bytes, Clicks, Floats, Ints, Stream
 from rankloop.policies.base import choose_once, learn_once
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
 from rankloop.policies.features.catalogue import (
     Catalogue,
-    check_features,
     check_items,
     check_one_each,
-    check_topics,
     n_columns,
     new_catalogue,
     stack,
