@@ -36,8 +36,9 @@ from rankloop.live.entries import (
     unpack_json,
 )
 from rankloop.live.journal import Journal
-from rankloop.live.learner import DuelLearner, Learner
+from rankloop.live.learner import Learner
 from rankloop.live.learner_cache import WarmLearners
+from rankloop.live.learner_kinds import DuelLearner
 from rankloop.live.loops import Loop, Loops
 from rankloop.live.stores import StoreError, StoreLost
 from rankloop.live.tokens import Ticket, said_number

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from rankloop.checks import check_known, parse_duration, parse_size
-from rankloop.live.catalogues import check_items_with_features
 from rankloop.live.choosing import Showing
 from rankloop.live.entries import Entry, Kind, pack_json
 from rankloop.live.event_joining import Hearing
@@ -21,6 +20,7 @@ from rankloop.live.export import rows, write_table
 from rankloop.live.impressions import Impressions
 from rankloop.live.journal import Journal
 from rankloop.live.learner_cache import WarmLearners
+from rankloop.live.loop_items import check_items_with_features
 from rankloop.live.loops import Loop, Loops
 from rankloop.live.names import check_name, check_names
 from rankloop.live.opening import open_store
@@ -216,12 +216,12 @@ class Live:
         """
         self._check_writable()
         target = self._loops.named(loop, "diversify")
-        assert target.catalogue is not None
+        assert target.items is not None
         names, relevance, topics = check_items_with_features(target.settings, items)
         body = {"loop": target.number, "names": names, "relevance": relevance, "topics": topics}
-        with target.catalogue.lock:
+        with target.items.lock:
             seq = self._journal.add(Kind.ITEMS, 0, None, pack_json(body))
-            target.catalogue.put(seq, names, relevance, topics)
+            target.items.put(seq, names, relevance, topics)
         self._journal.commit(seq)
 
     # -- lists out -----------------------------------------------------------------------------------------------
@@ -265,8 +265,8 @@ class Live:
         names = () if warm is None else warm.names  # once: another thread may give it another list
         if not names or pinned or list(names) != items:
             names, pins = check_pinned(check_names("items", items), pinned)
-            if target.catalogue is not None:
-                target.catalogue.check(target.name, names)
+            if target.items is not None:
+                target.items.check(target.name, names)
         try:
             return self._showing.rank(target, key, names, user, pins, deferred)
         except Exception as error:
@@ -535,7 +535,7 @@ class Live:
                 return
             content = pack_json({**body, "adopted": version})
             loop = self._loops.by_number.get(body.get("loop", 0))
-            with nullcontext() if loop is None or loop.catalogue is None else loop.catalogue.lock:
+            with nullcontext() if loop is None or loop.items is None else loop.items.lock:
                 seq = self._journal.add(kind, 0, None, content)
                 self._loops.take(Entry(seq, 0, kind, 0, None, content))
 
