@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rankloop.checks import check_whole
 from rankloop.live.entries import Arm, Choice, Kind, pack_choice, pack_json, pack_names, unpack_choice
-from rankloop.live.impressions import Impression, Impressions
+from rankloop.live.impression import Impression
+from rankloop.live.impressions import Impressions
 from rankloop.live.journal import Journal
 from rankloop.live.learner import Learner
 from rankloop.live.learner_cache import WarmLearners

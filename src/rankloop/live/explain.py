@@ -20,7 +20,7 @@ from rankloop.live.entries import (
     unpack_closing,
     unpack_event,
 )
-from rankloop.live.impressions import page_in
+from rankloop.live.impression import page_in
 from rankloop.live.learner import Learner
 from rankloop.live.learner_kinds import DuelLearner, FeatureLearner
 from rankloop.live.pages import page_of
