@@ -16,7 +16,8 @@ from rankloop.live.replay import names_in_store
 from rankloop.live.stores import StoreError, StoreLost
 from rankloop.live.views.intervals import preference_intervals
 from rankloop.live.views.view_cache import Looking, known_key, looking_at
-from rankloop.policies.dueling.merging import OBSERVED, _MergePolicy
+from rankloop.policies.dueling.batches import OBSERVED
+from rankloop.policies.dueling.merging import _MergePolicy
 from rankloop.theory import merge_duels
 
 ALPHA = 0.05
