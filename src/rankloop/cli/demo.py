@@ -33,11 +33,11 @@ def demo(
     ] = False,
 ) -> None:
     """Run all four problems live: a service, simulated visitors, a table for each question, and a report."""
-    from rankloop.cli.arguments import whole
+    from rankloop.cli.arguments import whole, whole_or_none
 
-    n_visits = whole("--visits", visits, 1) if visits is not None else None
-    n_steps = whole("--horizon", horizon, 1) if horizon is not None else None
-    n_runs = whole("--runs", runs, 1) if runs is not None else None
+    n_visits = whole_or_none("--visits", visits, 1)
+    n_steps = whole_or_none("--horizon", horizon, 1)
+    n_runs = whole_or_none("--runs", runs, 1)
     first_seed = whole("--seed", seed, 0)
     if not in_simulation and (n_steps or n_runs):
         raise Refused("--horizon and --runs are for what is simulated: add --simulated")

@@ -77,10 +77,7 @@ def _read(catalogue: Member, ratings: Member, separator: str, name: str) -> Rati
     columns = read_columns([ratings], separator, ids, catalogue.name)
     _refuse_repeated(columns, ids, ratings.name)
     return Ratings(
-        columns.users,
-        columns.items,
-        columns.half_stars,
-        user_ids=columns.user_ids,
+        **columns._asdict(),
         item_ids=ids,
         titles=[movie.title for movie in movies],
         genres=genres,

@@ -60,10 +60,7 @@ def read_yahoo_music(paths: str | Path | Sequence[str | Path], *, name: str | No
     item_genres[np.arange(len(ids)), [place[genre] for genre in genre_of]] = 1
     first = paths if isinstance(paths, str | Path) else paths[0]
     return Ratings(
-        columns.users,
-        columns.items,
-        columns.half_stars,
-        user_ids=columns.user_ids,
+        **columns._asdict(),
         item_ids=ids,
         titles=titles,
         genres=genres,
