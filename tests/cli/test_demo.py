@@ -12,18 +12,15 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import processes
 import pytest
 from command_line import rankloop, refused
 
 import rankloop as rl
 from rankloop.cli import demo as demo_module
-from rankloop.cli import simulated
-from rankloop.demo import running
+from rankloop.demo import running, simulated
 from rankloop.examples.docs_search.rankers import RANKERS
 from rankloop.experiments.catalogue import EXPERIMENTS
-from rankloop.simulation.result import Run
 
 VISITS = 40
 
@@ -107,22 +104,6 @@ def test_lengths_of_what_is_not_simulated_are_refused(tmp_path: Path) -> None:
     assert "add --simulated" in refused("demo", "--horizon", "10", "--out", tmp_path / "demo")
     assert "a whole number of at least 1" in refused("demo", "--visits", "0", "--out", tmp_path / "demo")
     assert list(tmp_path.iterdir()) == []
-
-
-def made_up_result(policy: str, regret: list[float]) -> rl.Result:
-    """A result with one run of each regret."""
-    runs = {k: Run({"regret": np.array([value])}, 0, False, 0.1) for k, value in enumerate(regret)}
-    return rl.Result({"policy": policy, "winners": [0]}, np.array([100]), runs)
-
-
-def test_simulations_are_compared_by_intervals_which_say_what_would_decide() -> None:
-    few, many = made_up_result("A", [9.0, 10.0, 11.0]), made_up_result("B", [90.0, 100.0, 110.0])
-    assert simulated._compared(few, many) == "A has 0.1 times the regret of B (99% interval: 0.0686 to 0.146)."
-    near = simulated._compared(few, made_up_result("C", [9.0, 10.5, 12.0]))
-    assert near.startswith("A has 0.952 times the regret of C (99% interval: 0.")
-    assert re.search(r"To tell which of the two has less needs about [\d,]+ times as many runs\.$", near)
-    assert "needs more runs" in simulated._compared(made_up_result("A", [1.0]), made_up_result("B", [2.0]))
-    assert "no ratio" in simulated._compared(made_up_result("A", [0.0, 0.0]), many)
 
 
 def test_it_goes_on_to_the_claims_of_the_thesis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from live_world import Clock, check_whole, close_all, crash, open_live, sequence_of
 
-from rankloop.live.impressions import Impression
+from rankloop.live.impression import Impression
 from rankloop.live.sqlite import SQLiteStore
 
 KEYS = 5_000

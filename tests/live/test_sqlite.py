@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rankloop.live import sqlite
+from rankloop.live import sqlite, sqlite_place
 from rankloop.live.conformance import chosen
 from rankloop.live.entries import Entry
 from rankloop.live.opening import open_store
@@ -125,7 +125,7 @@ def test_nothing_to_read(path: Path) -> None:
 
 
 def test_a_network_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "_file_system", lambda _: "nfs4")
+    monkeypatch.setattr(sqlite_place, "_file_system", lambda _: "nfs4")
     assert refusal(path).startswith("shop.db is on a network disk (nfs4), where SQLite cannot keep its promises: ")
     assert not path.exists()
 

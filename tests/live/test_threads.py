@@ -16,6 +16,7 @@ import pytest
 from live_world import Clock, MakeStore, check_whole, close_all, crash, open_live, room_for
 
 import rankloop as rl
+from rankloop.live import impressions
 from rankloop.live.sqlite import SQLiteStore
 from rankloop.live.stores import Batch
 
@@ -106,7 +107,7 @@ def test_an_event_that_comes_while_its_impression_is_closed(
     live = rl.Live(new_store(), clock=clock, background=False)
     live.create("search", kind="rerank", window=60, holdout=0.0, seed=1)
     shown = live.rank("search", "one", ["a", "b", "c"])
-    learn, fates = live._impressions._learn, []
+    learn, fates = impressions.learn_from, []
 
     def slow(*arguments: Any) -> Any:
         thread = threading.Thread(target=lambda: fates.append(live.click(shown.id, "a")))
@@ -114,7 +115,7 @@ def test_an_event_that_comes_while_its_impression_is_closed(
         thread.join(PATIENCE)
         return learn(*arguments)
 
-    monkeypatch.setattr(live._impressions, "_learn", slow)
+    monkeypatch.setattr(impressions, "learn_from", slow)
     live.finish(shown.id)
     assert fates == ["late"]
     monkeypatch.undo()

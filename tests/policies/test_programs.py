@@ -22,7 +22,7 @@ from rankloop.policies.clicks import base as click_base
 from rankloop.policies.clicks import draws
 from rankloop.policies.clicks.bubble_rank import OBSERVED, TURN
 from rankloop.policies.dueling import base as dueling_base
-from rankloop.policies.dueling import merging
+from rankloop.policies.dueling import batches
 from rankloop.policies.features import base as feature_base
 from rankloop.storage import read_archive, write_archive
 from rankloop.testing import N_THREADS, assert_same_state, play_once
@@ -93,7 +93,7 @@ def test_threads_take_turns(name: str, overlaps: list[int]) -> None:
         assert sorted(policy.base) == list(range(6))
         assert policy.receipt().promises, "threads that share a policy share its random numbers, and repeat none"
     if name == "MergeDTS":
-        assert policy.state.batches.counts[merging.TURN] == n
+        assert policy.state.batches.counts[batches.TURN] == n
     assert pickle.loads(pickle.dumps(policy)).best == policy.best
 
 

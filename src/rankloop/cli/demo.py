@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ from rankloop.cli.options import Seed, option
 
 if TYPE_CHECKING:
     from rankloop.demo.answers import DemoAnswer
+    from rankloop.report import Section
 
 IN_THE_REPORT = ("duels-cycle", "rerank-violations", "drift-regret", "diversity-positions-movielens")
 """One experiment of each chapter, to show what the report of a reproduction is like."""
@@ -31,22 +33,25 @@ def demo(
     ] = False,
 ) -> None:
     """Run all four problems live: a service, simulated visitors, a table for each question, and a report."""
-    from rankloop.cli.arguments import whole
+    from rankloop.cli.arguments import whole, whole_or_none
 
-    n_visits = whole("--visits", visits, 1) if visits is not None else None
-    n_steps = whole("--horizon", horizon, 1) if horizon is not None else None
-    n_runs = whole("--runs", runs, 1) if runs is not None else None
+    n_visits = whole_or_none("--visits", visits, 1)
+    n_steps = whole_or_none("--horizon", horizon, 1)
+    n_runs = whole_or_none("--runs", runs, 1)
     first_seed = whole("--seed", seed, 0)
     if not in_simulation and (n_steps or n_runs):
         raise Refused("--horizon and --runs are for what is simulated: add --simulated")
 
     from rankloop import __version__
     from rankloop.cli.running import check_writable
-    from rankloop.cli.simulated import PAGE, simulated
     from rankloop.runs import display
 
     check_writable(out)
-    beside = {PAGE: "longer comparisons, simulated"} if in_simulation else {}
+    beside = {}
+    if in_simulation:
+        from rankloop.demo.simulated import PAGE, compare_in_simulation
+
+        beside[PAGE] = "longer comparisons, simulated"
     beside |= {"reproduction/index.html": "claims of the thesis, judged"} if judged else {}
     with refusing("cannot run the demo"):
         from rankloop.demo.children import interruptible
@@ -63,7 +68,7 @@ def demo(
     print(f"Open it in a browser: {page.resolve().as_uri()}")
     if in_simulation:
         with refusing("cannot write the report"):
-            simulated(out, n_steps, n_runs, first_seed, __version__)
+            _print_results(compare_in_simulation(out, n_steps, n_runs, first_seed, __version__))
     if judged:
         _judge(out / "reproduction", first_seed)
     if found.differences:
@@ -85,6 +90,16 @@ def _print(answer: DemoAnswer) -> None:
     print(f"What this can show: {' '.join(answer.able.split())}\n")
     console().print(table)
     print(f"{answer.found}\n")
+
+
+def _print_results(sections: Iterable[Section]) -> None:
+    """The tables of what was simulated, each with what it says."""
+    from rankloop.cli.tables import print_results
+
+    for section in sections:
+        length = ", ".join(f"{value} {name}" for name, value in section.facts.items() if name.endswith("per run"))
+        print_results(section.results, f"{section.title} ({section.facts['problem']}, {length})")
+        print(f"{section.answer}\n")
 
 
 def _judge(out: Path, seed: int) -> None:

@@ -66,11 +66,11 @@ def diversify(
     options = RunOptions.read(horizon, runs, seed, checkpoints, workers)
 
     from rankloop.cli.arguments import make_feature_policies, number, whole
-    from rankloop.cli.drift import evenly
     from rankloop.cli.errors import refusing
     from rankloop.cli.own_problem import OwnProblem, compare_policies
     from rankloop.environments import hybrid_problems
     from rankloop.experiments import Source
+    from rankloop.simulation.checkpoints import evenly
     from rankloop.wording import count
 
     wanted = number("--lambda", trade_off, 0, 1)

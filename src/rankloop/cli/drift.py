@@ -44,6 +44,7 @@ def drift(
     from rankloop.cli.own_problem import OwnProblem, compare_policies
     from rankloop.cli.queries import read_queries, read_shape, source_of
     from rankloop.environments.synthetic_queries import N_DRIFTING, N_EPOCHS, drifting
+    from rankloop.simulation.checkpoints import evenly
 
     whole("--horizon", horizon, N_EPOCHS)
     problems, name = read_queries(models, click_model, queries, least=N_DRIFTING)
@@ -63,11 +64,3 @@ def drift(
         top=n_counted,
     )
     compare_policies(own, policies, options, out, FOLDER)
-
-
-def evenly(horizon: int, number: int) -> list[int]:
-    """Checkpoints spread evenly over time, the ends of all epochs among them."""
-    from rankloop.environments.synthetic_queries import N_EPOCHS, epoch_length
-
-    spread = {max(1, horizon * k // number) for k in range(1, number + 1)}
-    return sorted(spread | {min(horizon, epoch_length(horizon) * k) for k in range(1, N_EPOCHS + 1)})

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from rankloop.cli.arguments import whole
+from rankloop.cli.arguments import whole, whole_or_none
 
 
 def needed(text: str, metavar: str) -> Any:
@@ -28,7 +27,6 @@ def policies_like(example: str) -> Any:
 Runs = Annotated[str, typer.Option(metavar="N", help="Independent runs of each policy.")]
 RunsOfQuery = Annotated[str, typer.Option(metavar="N", help="Independent runs of each policy on each query.")]
 Workers = Annotated[str | None, typer.Option(metavar="N", help="Threads.", show_default="all cores")]
-Out = Annotated[Path, typer.Option(metavar="DIR", help="Where results go.")]
 Seed = Annotated[str, typer.Option(metavar="N", help="Seed of all random numbers.")]
 ListLength = Annotated[str, needed("How many the list has.", "K")]
 Matrix = Annotated[
@@ -89,5 +87,5 @@ class RunOptions(NamedTuple):
             whole("--runs", runs, 1),
             whole("--seed", seed, 0),
             whole("--checkpoints", checkpoints, 1),
-            whole("--workers", workers, 1) if workers is not None else None,
+            whole_or_none("--workers", workers, 1),
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli.arguments import whole
+from rankloop.cli.arguments import whole, whole_or_none
 from rankloop.cli.errors import Refused, refusing
 from rankloop.wording import suggestion
 
@@ -64,8 +64,8 @@ def reproduce(
 
     if scale not in SCALES:
         raise Refused(f"no scale {scale!r}{suggestion(scale, SCALES)}")
-    n_runs = whole("--runs", runs, 1) if runs is not None else None
-    n_workers = whole("--workers", workers, 1) if workers is not None else None
+    n_runs = whole_or_none("--runs", runs, 1)
+    n_workers = whole_or_none("--workers", workers, 1)
     first_seed = whole("--seed", seed, 0)
     chosen = _with_runs(_chosen(names or ()), scale, n_runs)
     if data is not None and not data.is_dir():

@@ -54,6 +54,7 @@ def rerank(
     from rankloop.cli.arguments import make_click_policies
     from rankloop.cli.own_problem import OwnProblem, compare_policies
     from rankloop.cli.queries import read_queries, read_shape, source_of
+    from rankloop.simulation.checkpoints import from_the_first
 
     problems, name = read_queries(models, click_model, queries)
     n_positions, n_counted = read_shape(positions, top, COUNTED, problems[0])
@@ -71,12 +72,3 @@ def rerank(
         top=n_counted,
     )
     compare_policies(own, policies, options, out, FOLDER)
-
-
-def from_the_first(horizon: int, number: int) -> list[int]:
-    """Checkpoints spread evenly on a logarithmic scale, the 100th step among them."""
-    from rankloop.report.tables import FIRST_STEPS
-
-    ratio = horizon ** (1 / max(1, number - 1))
-    spread = {min(horizon, round(ratio**k)) for k in range(number - 1)}
-    return sorted(spread | {horizon} | ({FIRST_STEPS} if horizon >= FIRST_STEPS else set()))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.arrays import Bytes
 from rankloop.checks import check_between, check_whole
 from rankloop.datasets.vocabulary import Vocabulary
 from rankloop.wording import count
@@ -90,7 +91,7 @@ class ClickLog:
         self,
         queries: Codes,
         items: Codes,
-        clicks: npt.NDArray[np.uint8],
+        clicks: Bytes,
         query_names: Sequence[str],
         item_vocabulary: Vocabulary,
         report: ReadReport | None = None,

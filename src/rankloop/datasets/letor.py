@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.arrays import Ints
 from rankloop.datasets.letor_text import LetorLines, read_letor_text, write_letor_text
 from rankloop.storage import replacing
 
@@ -53,10 +54,10 @@ class Letor:
         self,
         features: npt.NDArray[np.float32],
         labels: npt.NDArray[np.int8],
-        offsets: npt.NDArray[np.int64],
-        qids: npt.NDArray[np.int64],
+        offsets: Ints,
+        qids: Ints,
         *,
-        rows: npt.NDArray[np.int64] | None = None,
+        rows: Ints | None = None,
         name: str = "documents",
         notes: dict[str, int] | None = None,
     ) -> None:
@@ -100,7 +101,7 @@ class Letor:
         return int(self.features.shape[1])
 
     @property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> Ints:
         """How many documents each query has."""
         return np.diff(self.offsets)
 

@@ -11,6 +11,7 @@ from typing import IO, Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.arrays import Ints
 from rankloop.datasets.letor_parser import (
     AT,
     BLANK,
@@ -39,8 +40,8 @@ class LetorLines(NamedTuple):
 
     features: npt.NDArray[np.float32]
     labels: npt.NDArray[np.int8]
-    qids: npt.NDArray[np.int64]
-    lines: npt.NDArray[np.int64]
+    qids: Ints
+    lines: Ints
     notes: dict[str, int]
 
 
@@ -128,9 +129,7 @@ def open_text(path: Path) -> IO[bytes]:
     return cast(IO[bytes], gzip.open(path)) if compressed else open(path, "rb")
 
 
-def write_letor_text(
-    path: Path, features: npt.NDArray[np.float32], labels: npt.NDArray[np.int8], qids: npt.NDArray[np.int64]
-) -> None:
+def write_letor_text(path: Path, features: npt.NDArray[np.float32], labels: npt.NDArray[np.int8], qids: Ints) -> None:
     """Write documents as LETOR text, through gzip where the name ends in .gz."""
     with replacing(path) as raw:
         file = gzip.GzipFile(fileobj=raw, mode="wb", mtime=0) if path.suffix == ".gz" else raw

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Ints
 from rankloop.datasets.archives import DAMAGES, Files, Member, called
 from rankloop.datasets.ratings import Ratings
 from rankloop.datasets.ratings_parser import LARGEST_ID, RatingColumns, read_columns
@@ -77,10 +77,7 @@ def _read(catalogue: Member, ratings: Member, separator: str, name: str) -> Rati
     columns = read_columns([ratings], separator, ids, catalogue.name)
     _refuse_repeated(columns, ids, ratings.name)
     return Ratings(
-        columns.users,
-        columns.items,
-        columns.half_stars,
-        user_ids=columns.user_ids,
+        **columns._asdict(),
         item_ids=ids,
         titles=[movie.title for movie in movies],
         genres=genres,
@@ -89,7 +86,7 @@ def _read(catalogue: Member, ratings: Member, separator: str, name: str) -> Rati
     )
 
 
-def _refuse_repeated(columns: RatingColumns, item_ids: npt.NDArray[np.int64], name: str) -> None:
+def _refuse_repeated(columns: RatingColumns, item_ids: Ints, name: str) -> None:
     pairs = columns.users * np.int64(len(item_ids)) + columns.items
     pairs.sort()
     again = np.flatnonzero(pairs[1:] == pairs[:-1])

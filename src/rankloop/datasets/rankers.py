@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.arrays import Ints
 from rankloop.checks import check_choice
 from rankloop.datasets.letor import Letor
 
@@ -121,7 +122,7 @@ class Rankers:
         return f"Rankers({len(self.names)} of {self.data.name}: {few})"
 
 
-def _ends_of_runs(values: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
+def _ends_of_runs(values: npt.NDArray[np.float32]) -> Ints:
     """For each value of each row, where the run of values equal to it ends."""
     n = values.shape[1]
     ends = np.full(values.shape, n)

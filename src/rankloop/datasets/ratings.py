@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.arrays import Bytes, Ints, Ints32
 from rankloop.checks import check_whole
 
 ATTRACTIVE = 10
@@ -33,10 +34,10 @@ class Attractive(NamedTuple):
         Names of the topics.
     """
 
-    attractive: npt.NDArray[np.uint8]
-    item_topics: npt.NDArray[np.uint8]
-    users: npt.NDArray[np.int64]
-    items: npt.NDArray[np.int64]
+    attractive: Bytes
+    item_topics: Bytes
+    users: Ints
+    items: Ints
     titles: list[str]
     topics: list[str]
 
@@ -79,15 +80,15 @@ class Ratings:
 
     def __init__(
         self,
-        users: npt.NDArray[np.int32],
-        items: npt.NDArray[np.int32],
-        half_stars: npt.NDArray[np.uint8],
+        users: Ints32,
+        items: Ints32,
+        half_stars: Bytes,
         *,
-        user_ids: npt.NDArray[np.int64],
-        item_ids: npt.NDArray[np.int64],
+        user_ids: Ints,
+        item_ids: Ints,
         titles: list[str],
         genres: list[str],
-        item_genres: npt.NDArray[np.uint8],
+        item_genres: Bytes,
         name: str = "ratings",
     ) -> None:
         self.users = users
@@ -119,12 +120,12 @@ class Ratings:
         return self.half_stars * np.float32(0.5)
 
     @cached_property
-    def ratings_by_user(self) -> npt.NDArray[np.int64]:
+    def ratings_by_user(self) -> Ints:
         """How many items each user rated."""
         return np.bincount(self.users, minlength=self.n_users)
 
     @cached_property
-    def ratings_of_item(self) -> npt.NDArray[np.int64]:
+    def ratings_of_item(self) -> Ints:
         """How many users rated each item."""
         return np.bincount(self.items, minlength=self.n_items)
 
@@ -164,7 +165,7 @@ class Ratings:
             [self.genres[j] for j in topics],
         )
 
-    def _topics(self, items: npt.NDArray[np.int64], n_topics: int | None) -> npt.NDArray[np.int64]:
+    def _topics(self, items: Ints, n_topics: int | None) -> Ints:
         sizes = self.item_genres[items].sum(axis=0, dtype=np.int64)
         known = int((sizes > 0).sum())
         n = known if n_topics is None else n_topics

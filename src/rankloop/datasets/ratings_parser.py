@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rankloop.datasets.archives import Member
 from rankloop.datasets.streams import whole_lines
@@ -38,10 +37,10 @@ NEWLINE, RETURN, ZERO, DOT = 10, 13, 48, 46
 class RatingColumns(NamedTuple):
     """The ratings of some files: codes of users, codes of items, and the rating in half stars."""
 
-    users: npt.NDArray[np.int32]
-    items: npt.NDArray[np.int32]
-    half_stars: npt.NDArray[np.uint8]
-    user_ids: npt.NDArray[np.int64]
+    users: Ints32
+    items: Ints32
+    half_stars: Bytes
+    user_ids: Ints
 
 
 @entry
@@ -123,7 +122,7 @@ def _parse(text: Bytes, separator: int, width: int, code_of: Ints32, users: Ints
     return DONE
 
 
-def read_columns(files: list[Member], separator: str, item_ids: npt.NDArray[np.int64], catalogue: str) -> RatingColumns:
+def read_columns(files: list[Member], separator: str, item_ids: Ints, catalogue: str) -> RatingColumns:
     """Read the ratings of items that a catalogue knows; all else is refused with file and line.
 
     Items are numbered by their place in `item_ids`, users in ascending order of their ids.
@@ -166,7 +165,7 @@ def read_columns(files: list[Member], separator: str, item_ids: npt.NDArray[np.i
     return RatingColumns(users, columns[1], columns[2], user_ids)
 
 
-def _without_header(text: bytes, where: npt.NDArray[np.int64], name: str) -> bytes:
+def _without_header(text: bytes, where: Ints, name: str) -> bytes:
     text = text.removeprefix(b"\xef\xbb\xbf")
     if text[:6].lower() != b"userid":
         return text
@@ -178,7 +177,7 @@ def _without_header(text: bytes, where: npt.NDArray[np.int64], name: str) -> byt
     return below
 
 
-def _complaint(status: int, where: npt.NDArray[np.int64], text: bytes, name: str, catalogue: str, whole: bool) -> str:
+def _complaint(status: int, where: Ints, text: bytes, name: str, catalogue: str, whole: bool) -> str:
     begin = int(where[AT])
     end = text.find(b"\n", begin)
     line = text[begin : end if end >= 0 else None].decode("latin-1").rstrip("\r")
@@ -201,7 +200,7 @@ def _refuse_cut(last: bytes, above: bytes, separator: str, name: str, n_lines: i
         )
 
 
-def _numbered(ids: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+def _numbered(ids: Ints32) -> tuple[Ints32, Ints]:
     """The place of each id among all that occur, and these."""
     if ids.max() > max(LARGEST_TABLE, 4 * len(ids)):
         known, places = np.unique(ids, return_inverse=True)

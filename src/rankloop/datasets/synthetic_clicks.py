@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Floats, Ints, Ints32
 from rankloop.checks import check_choice
 from rankloop.datasets.click_logs import ClickLog
 from rankloop.datasets.vocabulary import Vocabulary
-from rankloop.kernels.arrays import Floats
 
 ABANDONMENT = (0.65, 0.49, 0.46, 0.46, 0.46, 0.47, 0.50, 0.55, 0.65, 1.0)
 EXAMINATION = (1.0, 0.96, 0.76, 0.59, 0.46, 0.39, 0.33, 0.28, 0.26, 0.26)
@@ -83,7 +82,7 @@ class SyntheticQueries:
         """What logs call an item of a query."""
         return str(query * 1000 + item)
 
-    def _lists(self, queries: npt.NDArray[np.int32], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    def _lists(self, queries: Ints32, rng: np.random.Generator) -> Ints:
         """One list of ten items a session: production's, or one of a few variants of it that each query has."""
         n_variants = 8
         variants = np.tile(np.arange(10), (self.n_queries, n_variants, 1))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Bytes, Floats
 from rankloop.checks import check_between, check_seed, check_whole
 from rankloop.datasets.ratings import Ratings
-from rankloop.kernels.arrays import Floats
 
 GENRES = (
     "Drama", "Comedy", "Action", "Thriller", "Romance", "Adventure", "Crime", "Science Fiction", "Family", "Fantasy",
@@ -100,7 +99,7 @@ def synthetic_ratings(
     )
 
 
-def _item_genres(draw: np.random.Generator, n_items: int, n_genres: int, most: int) -> npt.NDArray[np.uint8]:
+def _item_genres(draw: np.random.Generator, n_items: int, n_genres: int, most: int) -> Bytes:
     """1 to 4 genres an item, but no more than allowed, the k-th genre in proportion to 1 / k^0.8."""
     sizes = np.minimum(draw.choice([1, 2, 3, 4], n_items, p=[0.3, 0.38, 0.24, 0.08]), most)
     weight = np.arange(1, n_genres + 1) ** -0.8

@@ -94,9 +94,9 @@ def _read_events(path: Path, builder: LogBuilder, ids: Vocabulary, actions: froz
         if session < 0:
             report.skip("a click without a query that was read", line)
             continue
-        attributes = _mapping(entry.get("event_attributes"))
-        item = _mapping(attributes.get("object")).get("object_id")
-        ordinal = _mapping(attributes.get("position")).get("ordinal")
+        attributes = as_object(entry.get("event_attributes"))
+        item = as_object(attributes.get("object")).get("object_id")
+        ordinal = as_object(attributes.get("position")).get("ordinal")
         if isinstance(item, str | int) and not isinstance(item, bool):
             found = builder.click(session, str(item))
         elif isinstance(ordinal, int) and not isinstance(ordinal, bool):
@@ -131,5 +131,6 @@ def _objects(path: Path, report: ReadReport) -> Iterator[tuple[int, dict[str, An
     report.lines += line
 
 
-def _mapping(value: Any) -> dict[str, Any]:
+def as_object(value: Any) -> dict[str, Any]:
+    """A JSON object; an empty one in place of anything else."""
     return value if isinstance(value, dict) else {}

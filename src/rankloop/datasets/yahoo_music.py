@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Ints
 from rankloop.datasets.archives import Files, Member, called
 from rankloop.datasets.movielens import read_text
 from rankloop.datasets.ratings import Ratings
@@ -60,10 +60,7 @@ def read_yahoo_music(paths: str | Path | Sequence[str | Path], *, name: str | No
     item_genres[np.arange(len(ids)), [place[genre] for genre in genre_of]] = 1
     first = paths if isinstance(paths, str | Path) else paths[0]
     return Ratings(
-        columns.users,
-        columns.items,
-        columns.half_stars,
-        user_ids=columns.user_ids,
+        **columns._asdict(),
         item_ids=ids,
         titles=titles,
         genres=genres,
@@ -91,7 +88,7 @@ def _top_level(member: Member) -> dict[int, str]:
     return top
 
 
-def _songs(member: Member, top_level: dict[int, str]) -> tuple[npt.NDArray[np.int64], list[str], list[str]]:
+def _songs(member: Member, top_level: dict[int, str]) -> tuple[Ints, list[str], list[str]]:
     ids, titles, genres = [], [], []
     for place, fields in _lines(member, 4):
         song, genre = _number(fields[0], place), _number(fields[3], place)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Floats
 from rankloop.demo import home, trending
 from rankloop.demo.searching import FREQUENT_SEARCHES, HOLDOUT, SEARCHES, Evaluating, Reranking, Searching
 from rankloop.demo.traffic import Visit
@@ -61,10 +61,7 @@ class DemoAnswer:
     """What pictures are drawn of, and what programs may want to read."""
 
 
-Numbers = npt.NDArray[np.float64]
-
-
-def half_width(values: Numbers) -> float:
+def half_width(values: Floats) -> float:
     """Half the width of the 95 % interval of a mean, by the normal distribution.
 
     >>> round(half_width(np.array([0.0, 0.0, 1.0, 1.0])), 3)  # 1.96 * 0.57735 / 2
@@ -73,7 +70,7 @@ def half_width(values: Numbers) -> float:
     return Z * float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.inf
 
 
-def mean_and_interval(values: Numbers) -> str:
+def mean_and_interval(values: Floats) -> str:
     """A mean with its 95 % interval.
 
     >>> mean_and_interval(np.array([0.0, 0.0, 1.0, 1.0])), mean_and_interval(np.array([1.0]))
@@ -85,7 +82,7 @@ def mean_and_interval(values: Numbers) -> str:
     return f"{mean} ± {half_width(values):.3f}" if len(values) > 1 else mean
 
 
-def paired_difference(one: Numbers, other: Numbers) -> tuple[float, float]:
+def paired_difference(one: Floats, other: Floats) -> tuple[float, float]:
     """The mean difference of what the same visitors got twice, and half the width of its 95 % interval."""
     apart = one - other
     return (float(apart.mean()) if len(apart) else math.nan), half_width(apart)
@@ -312,7 +309,7 @@ def diversifying(world: home.Home, visits: Sequence[Visit]) -> DemoAnswer:
     )
 
 
-def by_loop(visits: Sequence[Visit]) -> dict[str, Numbers]:
+def by_loop(visits: Sequence[Visit]) -> dict[str, Floats]:
     """Whether there was a click, for each visit of each loop, in the order in which visitors came."""
     found: dict[str, list[float]] = {}
     for visit in visits:
@@ -327,7 +324,7 @@ def curves(visits: Sequence[Visit]) -> dict[str, list[tuple[float, float]]]:
     return {NAMES[loop]: smoothed_curve([visit for visit in visits if visit.loop == loop], clicked) for loop in loops}
 
 
-def curves_so_far(clicked: Mapping[str, Numbers]) -> dict[str, list[tuple[float, float]]]:
+def curves_so_far(clicked: Mapping[str, Floats]) -> dict[str, list[tuple[float, float]]]:
     """The share of visits with a click until each moment, for each loop, once there are some."""
     found = {}
     for loop, values in clicked.items():

@@ -6,8 +6,8 @@ import random
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Floats
 from rankloop.demo.traffic import Event, Visit, events_of
 
 TOPICS = ("politics", "sport", "culture", "science", "money", "travel", "food", "games")
@@ -73,7 +73,7 @@ class Home:
             self.client.create(RELEVANCE_ONLY, policy="CascadeLinUCB", topics=list(TOPICS), **shared)
             self.client.put_items(RELEVANCE_ONLY, items)
 
-    def attraction(self, reader: int, shown: list[int]) -> npt.NDArray[np.float64]:
+    def attraction(self, reader: int, shown: list[int]) -> Floats:
         """The probability that the reader clicks each article, once they have come to it."""
         covered, found = np.ones(len(TOPICS)), []
         for k in shown:

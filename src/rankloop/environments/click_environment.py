@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.arrays import check_probabilities
 from rankloop.checks import check_whole
-from rankloop.environments.checks import check_list, check_probabilities
+from rankloop.environments.checks import check_list
 from rankloop.kernels import entry, regret, respond, stream
 from rankloop.kernels.arrays import Clicks, Floats, Items, Stream
 

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.arrays import check_probabilities
 from rankloop.checks import check_whole
-from rankloop.environments.checks import check_list, check_probabilities
+from rankloop.environments.checks import check_list
 from rankloop.environments.click_environment import ClickEnvironment, click_once
 from rankloop.kernels import gains, regret, respond, step, stream
 from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Stream

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy.typing as npt
 
-from rankloop.environments.checks import check_probabilities
+from rankloop.arrays import check_probabilities
 from rankloop.environments.dependent_click_model import DependentClickModel
 from rankloop.environments.drifting import DriftingEnvironment
 from rankloop.kernels.arrays import Floats

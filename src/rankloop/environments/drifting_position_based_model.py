@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy.typing as npt
 
-from rankloop.environments.checks import check_probabilities
+from rankloop.arrays import check_probabilities
 from rankloop.environments.drifting import DriftingEnvironment
 from rankloop.environments.position_based_model import PositionBasedModel
 from rankloop.kernels.arrays import Floats

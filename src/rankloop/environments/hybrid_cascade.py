@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.arrays import SLACK, check_features, check_topics, refuse_any
 from rankloop.checks import check_probability, check_whole
-from rankloop.environments.checks import SLACK, check_features, check_list
+from rankloop.environments.checks import check_list
 from rankloop.environments.click_environment import ClickEnvironment
 from rankloop.environments.hybrid_lists import find_best_list, find_greedy_list
 from rankloop.kernels import gains, inlined, regret, respond, step, uniform
@@ -177,13 +178,15 @@ class HybridCascade(ClickEnvironment):
         warn: bool = True,
     ) -> None:
         self.relevance = check_features("relevance", relevance)
-        self.topics = check_features("topics", topics, (0.0, 1.0))
+        self.topics = check_topics("topics", topics)
+        if not len(self.relevance):
+            raise ValueError(f"relevance must have a row for each item, and not be of shape {self.relevance.shape}")
         if len(self.relevance) != len(self.topics):
             raise ValueError(
                 f"relevance has {len(self.relevance)} rows and topics {len(self.topics)}: give one an item"
             )
-        self.beta = check_features("beta", beta, width=self.relevance.shape[1])
-        self.theta = check_features("theta", theta, width=self.topics.shape[1])
+        self.beta = _check_weights("beta", beta, self.relevance.shape[1])
+        self.theta = _check_weights("theta", theta, self.topics.shape[1])
         self.trade_off = check_probability("trade_off", trade_off)
         items, topic = np.nonzero(self.topics)
         coverage = self.topics[items, topic]
@@ -315,6 +318,19 @@ class HybridCascade(ClickEnvironment):
 
     def _check_length(self, n_positions: Any) -> int:
         return check_whole("n_positions", n_positions, 1, min(self.n_items, LONGEST_LIST))
+
+
+def _check_weights(name: str, given: Any, n: int) -> Floats:
+    """A read-only copy of a user's weights, one for each feature."""
+    try:
+        values = np.array(given, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be a sequence of {n} numbers, not {given!r}") from None
+    if values.shape != (n,):
+        raise ValueError(f"{name} must be a sequence of {n} numbers, not of shape {values.shape}")
+    refuse_any(name, values, ~np.isfinite(values), "must be finite")
+    values.flags.writeable = False
+    return values
 
 
 def _about(number: int) -> str:

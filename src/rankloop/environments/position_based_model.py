@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.arrays import check_probabilities
 from rankloop.click_models.draws import draw_position_based
-from rankloop.environments.checks import check_probabilities
 from rankloop.environments.click_environment import ClickEnvironment
 from rankloop.kernels import gains, regret, respond, step
 from rankloop.kernels.arrays import Clicks, Floats, Items, Stream

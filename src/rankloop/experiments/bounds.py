@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rankloop import theory
+from rankloop.arrays import Floats, Ints
 from rankloop.environments import (
     CascadeModel,
     ClickProblem,
@@ -21,8 +21,6 @@ from rankloop.environments import (
 from rankloop.environments.problems import each_of
 from rankloop.experiments.declare import Outcome, met_by
 from rankloop.simulation import Result
-
-Floats = npt.NDArray[np.float64]
 
 NOTES = {
     2: "upper bounds for MergeDTS where alpha is above 1/2 and the matrix meets assumptions 2.1 and 2.2, as the "
@@ -58,7 +56,7 @@ def bounds(outcome: Outcome) -> dict[tuple[str, str], Floats]:
     return found
 
 
-def _merge_dts(steps: npt.NDArray[np.int64], result: Result, problem: Any) -> Floats | None:
+def _merge_dts(steps: Ints, result: Result, problem: Any) -> Floats | None:
     parameters = result.setting["parameters"]
     if not isinstance(problem, PreferenceMatrix) or parameters["alpha"] <= 0.5 or not problem.assumptions.met:
         return None
@@ -71,13 +69,13 @@ def _merge_dts(steps: npt.NDArray[np.int64], result: Result, problem: Any) -> Fl
     )
 
 
-def _rmed1(steps: npt.NDArray[np.int64], result: Result, problem: Any) -> Floats | None:
+def _rmed1(steps: Ints, result: Result, problem: Any) -> Floats | None:
     if not isinstance(problem, PreferenceMatrix) or problem.condorcet_winner is None:
         return None
     return theory.dueling_lower_bound(steps, problem.preferences)
 
 
-def _bubble_rank(steps: npt.NDArray[np.int64], result: Result, problem: Any) -> Floats | None:
+def _bubble_rank(steps: Ints, result: Result, problem: Any) -> Floats | None:
     if not isinstance(problem, ClickProblem):
         return None
     users = problem.environment
@@ -98,27 +96,27 @@ def _bubble_rank(steps: npt.NDArray[np.int64], result: Result, problem: Any) -> 
     )
 
 
-def _ducb(steps: npt.NDArray[np.int64], result: Result, problem: Any) -> Floats | None:
+def _ducb(steps: Ints, result: Result, problem: Any) -> Floats | None:
     if not isinstance(problem, DriftingCascade):
         return None
     gamma = theory.best_discount(result.setting["horizon"])
     return theory.cascade_ducb_bound(steps, **_drift(steps, result, problem), gamma=gamma)
 
 
-def _swucb(steps: npt.NDArray[np.int64], result: Result, problem: Any) -> Floats | None:
+def _swucb(steps: Ints, result: Result, problem: Any) -> Floats | None:
     if not isinstance(problem, DriftingCascade):
         return None
     window = theory.best_window(result.setting["horizon"])
     return theory.cascade_swucb_bound(steps, **_drift(steps, result, problem), window=window)
 
 
-def _drift(steps: npt.NDArray[np.int64], result: Result, problem: DriftingCascade) -> dict[str, Any]:
+def _drift(steps: Ints, result: Result, problem: DriftingCascade) -> dict[str, Any]:
     changes = np.searchsorted(np.cumsum(problem.epoch_length)[:-1], steps)
     shown = result.setting["parameters"]["n_positions"]
     return {"gaps": theory.drift_gaps(problem.attractions, shown), "breakpoints": changes, "epsilon": EPSILON}
 
 
-def _hybrid(steps: npt.NDArray[np.int64], result: Result, problem: Any) -> Floats | None:
+def _hybrid(steps: Ints, result: Result, problem: Any) -> Floats | None:
     if not isinstance(problem, HybridProblem):
         return None
     return theory.hybrid_bound(
@@ -128,7 +126,7 @@ def _hybrid(steps: npt.NDArray[np.int64], result: Result, problem: Any) -> Float
     )
 
 
-BOUNDS: dict[str, Callable[[npt.NDArray[np.int64], Result, Any], Floats | None]] = {
+BOUNDS: dict[str, Callable[[Ints, Result, Any], Floats | None]] = {
     "MergeDTS": _merge_dts,
     "RMED1": _rmed1,
     "BubbleRank": _bubble_rank,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rankloop.arrays import Floats
 from rankloop.experiments.chapter4 import SINGLE_QUERIES
 from rankloop.experiments.comparisons import Comparison, less, log_ratio, matches, measured
 from rankloop.experiments.declare import Claim
 from rankloop.experiments.judging import judged_by
 from rankloop.experiments.readings import Read
-from rankloop.experiments.statistics import Floats, Published
+from rankloop.experiments.statistics import Published
 from rankloop.experiments.trends import grows
 
 _ALL = "all queries"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from rankloop.arrays import Floats
 from rankloop.experiments.comparisons import Comparison, compared, less, log_ratio, measured
 from rankloop.experiments.declare import Claim, Outcome
 from rankloop.experiments.judging import judged_by
 from rankloop.experiments.readings import Read, studied_values
-from rankloop.experiments.statistics import Evidence, Floats
+from rankloop.experiments.statistics import Evidence
 
 _HYBRID = "CascadeHybrid"
 _FULL = ("CascadeLinUCBFull", "CascadeLSBFull")

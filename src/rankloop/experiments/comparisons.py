@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from rankloop.arrays import Floats
 from rankloop.experiments.declare import Outcome
 from rankloop.experiments.readings import (
     SETTLING,
@@ -29,7 +30,6 @@ from rankloop.experiments.readings import (
 )
 from rankloop.experiments.statistics import (
     Evidence,
-    Floats,
     Published,
     Sample,
     counting,
@@ -174,6 +174,20 @@ def panels_or_all(panels: Sequence[str] | None, outcome: Outcome) -> list[str]:
     return list(panels or [panel.name for panel in outcome.panels])
 
 
+def in_each_panel(panels: Sequence[str] | None, make: Callable[[str], Iterable[Comparison]]) -> Comparison:
+    """The comparisons that are made of each panel, as one."""
+
+    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
+        return [
+            evidence
+            for panel in panels_or_all(panels, outcome)
+            for comparison in make(panel)
+            for evidence in comparison(outcome, not_before)
+        ]
+
+    return compare
+
+
 def less(
     a: str,
     than: Sequence[str],
@@ -185,13 +199,10 @@ def less(
     at_most: float | None = None,
 ) -> Comparison:
     """That one player has less than others, `times` less: their ratio is above `times`, and below `at_most`."""
-
-    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
-        return [
-            evidence
-            for panel in panels_or_all(panels, outcome)
-            for b in than
-            for evidence in measured(
+    return in_each_panel(
+        panels,
+        lambda panel: [
+            measured(
                 f"{panel}: {record} of {b} over that of {a}",
                 [Read(panel, a, record=record), Read(panel, b, record=record)],
                 lambda m: log_ratio(m[1], m[0]),
@@ -200,10 +211,10 @@ def less(
                 ratio=True,
                 at=at,
                 grows_on=[1] if record == "regret" and at_most is None else [],
-            )(outcome, not_before)
-        ]
-
-    return compare
+            )
+            for b in than
+        ],
+    )
 
 
 def differs(
@@ -217,43 +228,37 @@ def differs(
     less_than: float | None = None,
 ) -> Comparison:
     """That a's mean minus b's lies above one bound and below another."""
-
-    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
-        return [
-            evidence
-            for panel in panels_or_all(panels, outcome)
-            for evidence in measured(
+    return in_each_panel(
+        panels,
+        lambda panel: [
+            measured(
                 f"{panel}: {record} of {a} minus that of {b}",
                 [Read(panel, player, record=record) for player in (a, b)],
                 lambda m: float(m[0] - m[1]),
                 more_than=more_than,
                 less_than=less_than,
                 at=at,
-            )(outcome, not_before)
-        ]
-
-    return compare
+            )
+        ],
+    )
 
 
 def exceeds(
     player: str, bound: float, *, record: str, panels: Sequence[str] | None = None, at: int | None = None
 ) -> Comparison:
     """That a player's mean is above a bound."""
-
-    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
-        return [
-            evidence
-            for panel in panels_or_all(panels, outcome)
-            for evidence in measured(
+    return in_each_panel(
+        panels,
+        lambda panel: [
+            measured(
                 f"{panel}: {record} of {player}",
                 [Read(panel, player, record=record)],
                 lambda m: float(m[0]),
                 more_than=bound,
                 at=at,
-            )(outcome, not_before)
-        ]
-
-    return compare
+            )
+        ],
+    )
 
 
 def never(player: str, record: str, *, panels: Sequence[str] | None = None) -> Comparison:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Floats
 from rankloop.datasets import Attractive, read_movielens, read_yahoo_music, synthetic_ratings
 from rankloop.environments import HybridCascade, HybridProblem
 from rankloop.experiments.declare import Source
@@ -81,7 +81,7 @@ def wanting(users: Sequence[HybridProblem], trade_off: float, n_topics: int) -> 
     return found
 
 
-def _first(n_topics: int, topics: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _first(n_topics: int, topics: Floats) -> Floats:
     """The first topics; read-only, so that users can share them."""
     if n_topics == topics.shape[1]:
         return topics

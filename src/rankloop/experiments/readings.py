@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankloop.arrays import Floats
 from rankloop.experiments.declare import Outcome, Panel
-from rankloop.experiments.statistics import LEAST, Floats, Sample
+from rankloop.experiments.statistics import LEAST, Sample
 from rankloop.runs import Run
 from rankloop.simulation import Result
 from rankloop.wording import duration

@@ -21,12 +21,10 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Floats
 from rankloop.experiments.declare import Compared, Rule, Verdict
 from rankloop.simulation.difference import student_bound, student_tail
-
-Floats = npt.NDArray[np.float64]
 
 LEVEL = 0.01
 

@@ -9,10 +9,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from rankloop.experiments.comparisons import Comparison, compared, log_ratio, measured, panels_or_all
+from rankloop.arrays import Floats
+from rankloop.experiments.comparisons import Comparison, compared, in_each_panel, log_ratio, measured, panels_or_all
 from rankloop.experiments.declare import Outcome
 from rankloop.experiments.readings import Read, Undecidable, common_steps, panel_named, studied_values
-from rankloop.experiments.statistics import Evidence, Floats
+from rankloop.experiments.statistics import Evidence
 
 
 def _in_each(
@@ -97,23 +98,20 @@ def late_share(
     less_than: float | None = None,
 ) -> Comparison:
     """How much of all regret falls into the time after a step, or a share of the time."""
-
-    def compare(outcome: Outcome, not_before: int) -> list[Evidence]:
-        when = f"{since:.0%} of the steps" if isinstance(since, float) else f"step {since:,}"
-        return [
-            evidence
-            for panel in panels
-            for evidence in measured(
+    when = f"{since:.0%} of the steps" if isinstance(since, float) else f"step {since:,}"
+    return in_each_panel(
+        panels,
+        lambda panel: [
+            measured(
                 f"{panel}: share of {player}'s regret after {when}",
                 [Read(panel, player, at=since), Read(panel, player)],
                 lambda m: float(1 - m[0] / m[1]) if m[1] > 0 else math.nan,
                 more_than=more_than,
                 less_than=less_than,
                 at=at,
-            )(outcome, not_before)
-        ]
-
-    return compare
+            )
+        ],
+    )
 
 
 def scales(

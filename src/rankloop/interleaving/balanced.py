@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.interleaving.base import Interleaver, Preference, blank
+from rankloop.interleaving.base import Interleaver, blank
 from rankloop.interleaving.drafts import FIRST, STAMP, begin, draw, is_shown, place, prepare, score_clicks
 from rankloop.interleaving.lists import Lists
 from rankloop.kernels import draw_index, step
@@ -116,9 +116,3 @@ class Balanced(Interleaver):
         depth = depths[counted[-1]] if len(counted) else 0.0
         total: Floats = (ranks <= depth).sum(axis=0).astype(np.float64)
         return total
-
-    @classmethod
-    def preference(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Preference:
-        """Who has more clicks in its top k."""
-        credit = cls.credit(notes, clicked)
-        return Preference.of_lead(credit[left] - credit[right])

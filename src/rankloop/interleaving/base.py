@@ -228,8 +228,9 @@ class Interleaver:
 
     @classmethod
     def preference(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Preference:
-        """How one ranker did against another."""
-        raise NotImplementedError
+        """How one ranker did against another: by default, who has more credit."""
+        credit = cls.credit(notes, clicked)
+        return Preference.of_lead(credit[left] - credit[right])
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"

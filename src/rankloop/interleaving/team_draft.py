@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.interleaving.base import Interleaver, Preference, blank
+from rankloop.interleaving.base import Interleaver, blank
 from rankloop.interleaving.drafts import (
     NO_TEAM,
     OVER,
@@ -155,9 +155,3 @@ class TeamDraft(Interleaver):
         return TeamDraftDraft(
             **blank(lists, n_positions), picked=np.zeros(len(lists.sizes), np.int64), shortest=np.zeros(1, np.int64)
         )
-
-    @classmethod
-    def preference(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Preference:
-        """Who has more clicks on the items it placed."""
-        credit = cls.credit(notes, clicked)
-        return Preference.of_lead(credit[left] - credit[right])

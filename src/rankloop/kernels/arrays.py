@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+from rankloop.arrays import Array, Bytes, Flags, Floats, Ints, Ints32, Words
 
-Array: TypeAlias = npt.NDArray[Any]
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
-Ints32: TypeAlias = npt.NDArray[np.int32]
-Flags: TypeAlias = npt.NDArray[np.bool_]
-Bytes: TypeAlias = npt.NDArray[np.uint8]
-Words: TypeAlias = npt.NDArray[np.uint64]
+__all__ = [
+    "Array",
+    "Bytes",
+    "Clicks",
+    "Flags",
+    "Floats",
+    "Ints",
+    "Ints32",
+    "Items",
+    "Notes",
+    "Stream",
+    "Words",
+]
 
 Items: TypeAlias = Ints
 """What is shown: the two arms of a duel, or the items of a list from the top."""

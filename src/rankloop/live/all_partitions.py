@@ -44,11 +44,11 @@ class Whole:
     """
 
     def __init__(self, store: str | Path) -> None:
-        self._lives: list[Live] = []
         with ExitStack() as opened:
-            for each in partitions(store, read_only=True):
-                live = opened.enter_context(Live(each, background=False, read_only=True))
-                self._lives.append(live)
+            self.lives = [
+                opened.enter_context(Live(each, background=False, read_only=True))
+                for each in partitions(store, read_only=True)
+            ]
             self._opened = opened.pop_all()
 
     def __enter__(self) -> Self:
@@ -61,43 +61,47 @@ class Whole:
         """Let go of the store."""
         self._opened.close()
 
+    def of_key(self, loop: str, key: str) -> Live:
+        """The partition of a key."""
+        return self.lives[partition_of(loop, key, len(self.lives))]
+
+    def of_impression(self, id_: Any) -> Live:
+        """The partition of an impression; of a text that is no id of this store, any that will say so."""
+        return self.lives[partition_named(id_, self.lives[0].mark, len(self.lives)) or 0]
+
     @property
     def loops(self) -> tuple[str, ...]:
         """The names of all loops."""
-        return tuple(dict.fromkeys(loop for live in self._lives for loop in live.loops))
+        return tuple(dict.fromkeys(loop for live in self.lives for loop in live.loops))
 
     def status(self, loop: str | None = None) -> dict[str, Any]:
         """What a loop has counted and found; all loops by name if none is given."""
         if loop is None:
             return {name: self.status(name) for name in self.loops}
         if loop not in self.loops:
-            return self._lives[0].status(loop)  # which says that there is none
-        return merged_status([tally(live, loop) for live in self._lives])
+            return self.lives[0].status(loop)  # which says that there is none
+        return merged_status([tally(live, loop) for live in self.lives])
 
     def best(self, loop: str, key: str = "") -> list[str]:
         """The list that looks best for a key now, or the best ranker."""
-        return self._of(loop, key).best(loop, key)
+        return self.of_key(loop, key).best(loop, key)
 
     def receipt(self, loop: str, key: str) -> SafetyReceipt:
         """What BubbleRank has decided for a key, on what evidence, and what is guaranteed."""
-        return self._of(loop, key).receipt(loop, key)
-
-    def _of(self, loop: str, key: str) -> Live:
-        return self._lives[partition_of(loop, key, len(self._lives))]
+        return self.of_key(loop, key).receipt(loop, key)
 
     def explain(self, impression: str) -> LiveExplanation:
         """Why this list."""
-        number = partition_named(impression, self._lives[0].mark, len(self._lives))
-        return self._lives[number or 0].explain(impression)
+        return self.of_impression(impression).explain(impression)
 
     def verify(self, progress: Callable[[int], None] | None = None) -> Verification:
         """Replay the journals of all partitions: derive every list and every learned state anew, and compare."""
         whole = Verification()
-        for number, live in enumerate(self._lives):
+        for number, live in enumerate(self.lives):
             found = live.verify(None if progress is None else lambda n, before=whole.entries: progress(before + n))  # type: ignore[misc]
             for word in ("entries", "choices", "learned", "states", "recovered"):
                 setattr(whole, word, getattr(whole, word) + getattr(found, word))
-            where = f"partition {number}: " if len(self._lives) > 1 else ""
+            where = f"partition {number}: " if len(self.lives) > 1 else ""
             whole.differences += [where + difference for difference in found.differences]
         return whole
 
@@ -105,9 +109,9 @@ class Whole:
         """Write the journals of all partitions to a file, `.jsonl` or `.parquet`; the number of rows."""
 
         def rows() -> Iterator[dict[str, Any]]:
-            for number, live in enumerate(self._lives):
+            for number, live in enumerate(self.lives):
                 for row in live.rows():
-                    yield {**row, "partition": number} if len(self._lives) > 1 else row
+                    yield {**row, "partition": number} if len(self.lives) > 1 else row
 
         return write_table(rows(), path, progress)
 

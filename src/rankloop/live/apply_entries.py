@@ -16,7 +16,8 @@ from rankloop.live.entries import (
     unpack_closing,
     unpack_json,
 )
-from rankloop.live.learner import DuelLearner, Learner
+from rankloop.live.learner import Learner
+from rankloop.live.learner_kinds import DuelLearner
 from rankloop.live.pages import policy_positions
 
 Sessions = list[tuple[int, int]]

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rankloop.checks import check_whole
 from rankloop.live.entries import Arm, Choice, Kind, pack_choice, pack_json, pack_names, unpack_choice
-from rankloop.live.impressions import Impression, Impressions
+from rankloop.live.impression import Impression
+from rankloop.live.impressions import Impressions
 from rankloop.live.journal import Journal
 from rankloop.live.learner import Learner
 from rankloop.live.learner_cache import WarmLearners
@@ -73,7 +74,7 @@ class Showing:
         if len(names) < 2:  # there is nothing to decide, nor to learn: the page stands as it is
             pins = tuple(enumerate(page_of(names, range(len(names)), pins, positions)))
             names, arm = (), Arm.OFF
-        elif learner.names is not names or target.catalogue is not None or not learner.version:
+        elif learner.names is not names or target.items is not None or not learner.version:
             self._list(target, learner, names)
         chooses = arm == Arm.POLICY or arm == Arm.SHADOW
         items, notes = self._choose(learner) if chooses else (tuple(range(min(positions, len(names)))), ())
@@ -92,8 +93,8 @@ class Showing:
     def _list(self, target: Loop, learner: Learner, names: tuple[str, ...]) -> None:
         """Let a learner take production's list of today, if it is another one."""
         rows: tuple[int, ...] = ()
-        if target.catalogue is not None:
-            rows = tuple(target.catalogue.row[name] for name in names)
+        if target.items is not None:
+            rows = tuple(target.items.row[name] for name in names)
         if learner.version and learner.names == names and learner.rows == rows:
             return
         try:

@@ -174,10 +174,6 @@ class Directory(Database):
 
     # -- access keys ---------------------------------------------------------------------------------------------
 
-    def keys(self) -> Mapping[str, bytes]:
-        """What is kept of each access key, by the key's name."""
-        return dict(self._query("SELECT name, record FROM rankloop.keys"))
-
     def put_key(self, name: str, record: bytes) -> None:
         """Keep something of an access key, in place of what is there."""
         with self._session() as connection:

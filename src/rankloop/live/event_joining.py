@@ -20,7 +20,8 @@ from rankloop.live.entries import (
     version_in,
 )
 from rankloop.live.events import PLAIN, check_event
-from rankloop.live.impressions import Impression, Impressions
+from rankloop.live.impression import Impression
+from rankloop.live.impressions import Impressions
 from rankloop.live.journal import Journal
 from rankloop.live.learner_cache import WarmLearners
 from rankloop.live.loops import Loop, Loops, count

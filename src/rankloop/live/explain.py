@@ -20,8 +20,9 @@ from rankloop.live.entries import (
     unpack_closing,
     unpack_event,
 )
-from rankloop.live.impressions import page_in
-from rankloop.live.learner import DuelLearner, FeatureLearner, Learner
+from rankloop.live.impression import page_in
+from rankloop.live.learner import Learner
+from rankloop.live.learner_kinds import DuelLearner, FeatureLearner
 from rankloop.live.pages import page_of
 from rankloop.live.propensity import propensity
 from rankloop.live.replay import Replay

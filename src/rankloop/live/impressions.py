@@ -8,7 +8,6 @@ the journal comes back by its id.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import logging
 from collections import deque
@@ -16,28 +15,13 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from rankloop.interleaving import Interleaving
-from rankloop.live.apply_entries import policy_view
 from rankloop.live.deadlines import Deadlines
-from rankloop.live.entries import (
-    CLICK,
-    SEEN,
-    SHOWN,
-    Arm,
-    Choice,
-    Closing,
-    Entry,
-    Event,
-    Fate,
-    Kind,
-    pack_closing,
-    unpack_choice,
-    unpack_event,
-    unpack_json,
-)
+from rankloop.live.entries import Choice, Closing, Entry, Fate, Kind, pack_closing, unpack_choice, unpack_event
+from rankloop.live.impression import Impression, page_in, ticket_in
 from rankloop.live.journal import Journal
-from rankloop.live.learner import DuelLearner, Learner
+from rankloop.live.learner import Learner
 from rankloop.live.learner_cache import WarmLearners
+from rankloop.live.learning import learn_from
 from rankloop.live.loops import Loop, Loops
 from rankloop.live.stores import StoreError, StoreLost
 from rankloop.live.tokens import Ticket, said_number
@@ -52,77 +36,6 @@ LOADED_AT_ONCE = 500
 """Entries that are looked at for impressions left open, while nobody else can write."""
 CLOSED_AGAIN_AFTER = 1_000
 """Milliseconds until an impression that could not be closed is tried again."""
-
-
-class Impression:
-    """An open impression: what was shown, and what has come back so far."""
-
-    __slots__ = (
-        "at",
-        "away",
-        "body",
-        "clicks",
-        "closed",
-        "deadline",
-        "id",
-        "learner",
-        "loop",
-        "page",
-        "seen",
-        "seq",
-        "shown",
-    )
-
-    def __init__(self, seq: int, at: int, learner: int, loop: Loop, body: bytes, shown: bool) -> None:
-        self.seq, self.at, self.learner, self.loop, self.body = seq, at, learner, loop, body
-        self.deadline = at + loop.window
-        self.clicks = 0
-        """One bit for each position that was clicked."""
-        self.seen = -1
-        self.shown = shown
-        self.closed = False
-        self.away = False
-        """Whether it has left memory, so that whoever still has it must ask for it again."""
-        self.page: Interleaving | None = None
-        self.id = ""
-        """The text of its id, once that has been written or has proved genuine."""
-
-    def is_of(self, ticket: Ticket) -> bool:
-        """Whether an id is this impression's, and not that of a list shown after the store's last backup was made."""
-        return self.body == ticket.body and self.at == ticket.at and self.learner == ticket.learner
-
-    def join(self, event: Event, at: int) -> bool:
-        """Take in an event; False if it says nothing new."""
-        if event.action == CLICK:
-            bit = 1 << event.value
-            if self.clicks & bit:
-                return False
-            self.clicks |= bit
-            self.shown = True
-        elif event.action == SEEN:
-            if event.value <= self.seen:
-                return False
-            self.seen = event.value
-        elif event.action == SHOWN:
-            if self.shown:
-                return False
-            self.begin(at)
-        return True
-
-    def begin(self, at: int) -> None:
-        """It is shown now: its window begins."""
-        self.shown = True
-        self.deadline = at + self.loop.window
-
-    @property
-    def ticket(self) -> Ticket:
-        """What its id says."""
-        return Ticket(self.seq, self.at, self.learner, self.body)
-
-    @property
-    def clicked(self) -> tuple[int, ...]:
-        """The positions that were clicked."""
-        return tuple(k for k in range(self.clicks.bit_length()) if self.clicks >> k & 1)
 
 
 class Impressions:
@@ -428,7 +341,9 @@ class Impressions:
         try:
             clicks = impression.clicked
             seen = None if impression.seen < 0 else max(impression.seen, clicks[-1] + 1 if clicks else 0)
-            fate, winner = self._learn(learner, impression, choice, names, clicks, seen)
+            fate, winner = learn_from(learner, impression, choice, names, clicks, seen, self._secret)
+            if fate == Fate.REFUSED:
+                self._learners.discard(learner)
             closing = Closing(fate, choice.arm, choice.bucket, clicks, seen, winner)
             news = learner.news() if fate == Fate.LEARNED else None
             body, now = pack_closing(closing, news), journal.now()
@@ -453,68 +368,3 @@ class Impressions:
         """Close an impression that nobody will see."""
         impression.shown = False
         self.close(impression)
-
-    def _learn(
-        self,
-        learner: Learner,
-        impression: Impression,
-        choice: Choice,
-        names: Sequence[str],
-        clicks: tuple[int, ...],
-        seen: int | None,
-    ) -> tuple[int, int]:
-        """Learn from an impression; why it was not learned from otherwise, and who won a duel."""
-        if not impression.shown:
-            return Fate.NEVER_SHOWN, -1
-        if choice.arm != Arm.POLICY:
-            return Fate.NOT_POLICY, -1
-        if impression.seq < learner.reverted:
-            return Fate.REVERTED, -1
-        winner = -1
-        try:
-            if isinstance(learner, DuelLearner):
-                winner = self._winner(impression, choice, clicks)
-                if winner < 0:
-                    return Fate.TIE, -1
-                learned = learner.learn_winner(choice, names, winner)
-            else:
-                own, looked = policy_view(choice, impression.loop.settings.positions, clicks, seen)
-                learned = learner.learn(choice, names, own, looked)
-        except Exception:
-            logger.exception("loop %s: impression %d was not learned from", impression.loop.name, impression.seq)
-            self._learners.discard(learner)
-            return Fate.REFUSED, -1
-        return (Fate.LEARNED, winner) if learned else (Fate.OUTDATED, -1)
-
-    def _winner(self, impression: Impression, choice: Choice, clicks: tuple[int, ...]) -> int:
-        """Which ranker the clicks speak for: 0 or 1, or -1 for neither.
-
-        Where credit is a matter of probability, a coin decides that falls the same way whenever it is asked. A ranker
-        that a policy compares with itself wins with any click: some policies would ask for the same duel for ever if
-        they never heard of it.
-        """
-        page = impression.page
-        if page is None:
-            return -1
-        if choice.items[0] == choice.items[1]:
-            return 0 if clicks else -1
-        outcome = page.preference([int(k in clicks) for k in range(len(page))])
-        number = impression.seq.to_bytes(8, "little")
-        coin = int.from_bytes(hashlib.blake2b(number, key=self._secret, digest_size=8).digest(), "little") / 2**64
-        if coin < outcome.win:
-            return 0
-        return 1 if coin < outcome.win + outcome.loss else -1
-
-
-def ticket_in(entry: Entry) -> Ticket:
-    """What the id of the impression says that a CHOICE or RECOVERED entry tells of."""
-    if entry.kind == Kind.CHOICE:
-        return Ticket(entry.seq, entry.at, entry.learner, entry.body)
-    return Ticket(entry.impression or 0, int.from_bytes(entry.body[:8], "little"), entry.learner, entry.body[8:])
-
-
-def page_in(entry: Entry, method: str) -> Interleaving:
-    """The interleaved list of a PAGE entry, with all pages before it."""
-    body = unpack_json(entry.body)
-    notes = tuple(tuple(map(float, row)) for row in body["notes"])
-    return Interleaving(method, tuple(body["items"]), notes, body["seed"])

@@ -13,7 +13,8 @@ from itertools import chain, islice
 from rankloop.live.apply_entries import apply, choice_in
 from rankloop.live.entries import Choice, Entry, Kind, pack_json
 from rankloop.live.journal import Journal
-from rankloop.live.learner import Learner, new_learner, size_of_names
+from rankloop.live.learner import Learner, size_of_names
+from rankloop.live.learner_kinds import new_learner
 from rankloop.live.loops import Loop, Loops
 from rankloop.live.replay import names_in_store, open_in_base, split_base
 from rankloop.live.stores import KnownLearner, Snapshot, StoreError
@@ -126,7 +127,7 @@ class WarmLearners:
     def _new(self, loop: Loop, key: str) -> Learner:
         seed = (loop.settings.seed or 0) + loop.counts["keys"]
         self._last += 1
-        learner = new_learner(self._last, loop.number, key, loop.settings, seed, loop.catalogue)
+        learner = new_learner(self._last, loop.number, key, loop.settings, seed, loop.items)
         learner.session = self._loops.sessions[-1][0] if self._loops.sessions else 0
         body = pack_json({"loop": loop.number, "key": key, "seed": seed})
         now = self._journal.now()
@@ -164,7 +165,7 @@ class WarmLearners:
         number = known.number
 
         def blank() -> Learner:
-            return new_learner(number, loop.number, known.key, loop.settings, None, loop.catalogue)
+            return new_learner(number, loop.number, known.key, loop.settings, None, loop.items)
 
         learner, snapshot = blank(), self._store.snapshot(number)
         if snapshot is not None:

@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import threading
-import time
-import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from rankloop.checks import check_known, parse_duration, parse_size
-from rankloop.live.catalogues import check_items_with_features
-from rankloop.live.choosing import Showing
 from rankloop.live.entries import Entry, Kind, pack_json
-from rankloop.live.event_joining import Hearing
-from rankloop.live.explain import LiveExplanation, explain
-from rankloop.live.export import rows, write_table
-from rankloop.live.impressions import Impressions
-from rankloop.live.journal import Journal
-from rankloop.live.learner_cache import WarmLearners
-from rankloop.live.loops import Loop, Loops
+from rankloop.live.loop_answers import LoopAnswers
+from rankloop.live.loop_items import check_items_with_features
 from rankloop.live.names import check_name, check_names
-from rankloop.live.opening import open_store
 from rankloop.live.pages import Pins, check_pinned
-from rankloop.live.settings import Settings, read_config
+from rankloop.live.settings import Settings
 from rankloop.live.shown import LiveDuel, Shown
-from rankloop.live.stores import Store, StoreError
-from rankloop.live.tokens import Foreign, Signer, Unknown
-from rankloop.live.upkeep import Upkeep, attend
-from rankloop.live.verify import Verification, Verifier
-from rankloop.policies import SafetyReceipt
+from rankloop.live.tokens import Foreign, Unknown
 from rankloop.wording import shorten
 
 
-class Live:
+class Live(LoopAnswers):
     """Policies in front of real users, on a store that keeps every choice and every event.
 
     All methods may be called from several threads. A list is answered without waiting for the disk; an event has been
@@ -72,99 +54,6 @@ class Live:
     'duplicate'
     """
 
-    def __init__(
-        self,
-        store: str | Path | Store,
-        *,
-        config: str | Path | None = None,
-        clock: Callable[[], float] = time.time,
-        memory: str | int = "256 MB",
-        keep: Any = None,
-        background: bool = True,
-        read_only: bool = False,
-    ) -> None:
-        declared = {} if config is None else read_config(config)
-        told = {"memory": memory, "keep": keep, **declared.get("live", {})}
-        for word in told:
-            check_known(f"setting of [live] in {config}", word, ("memory", "keep"))
-        kept = None if told["keep"] is None else parse_duration("keep", told["keep"])
-        room = parse_size("memory", told["memory"])
-        checked = {name: Settings.checked(**loop) for name, loop in declared.get("loops", {}).items()}
-        self._closed = self._forked = False
-        self._reader: Store | None = None
-        self._read_only = read_only
-        self._loops = Loops()
-        self._store = open_store(store, read_only=read_only)
-        try:
-            self._journal = Journal(self._store, clock, self._loops.totals)
-            self._signer = Signer(self._journal.header.store, self._journal.header.secret)
-            self._learners = WarmLearners(self._journal, self._loops, int(0.8 * room))
-            self._impressions = Impressions(self._journal, self._loops, self._learners, int(0.2 * room))
-            parts = (self._journal, self._loops, self._learners, self._impressions)
-            self._showing = Showing(*parts, self._signer)
-            self._hearing = Hearing(*parts, self._signer)
-            self._upkeep = Upkeep(*parts, kept)
-            self._upkeep.begin(read_only=read_only)
-            for name, settings in checked.items():
-                self._create(name, settings, declared["loops"][name])
-            self._journal.flush()
-        except BaseException:
-            self._store.close()
-            raise
-        self._wake = threading.Event()
-        self._thread: threading.Thread | None = None
-        mine = weakref.ref(self)
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=lambda: _mark_forked(mine))
-        if background and not read_only:
-            self._thread = threading.Thread(target=attend, args=(mine, self._wake), daemon=True, name="rankloop")
-            self._thread.start()
-
-    def close(self) -> None:
-        """Write everything that is still to be written, and let go of the store."""
-        if self._closed:
-            return
-        self._closed = True
-        if self._thread is not None:
-            self._wake.set()
-            if threading.current_thread() is not self._thread:
-                self._thread.join()
-        if self._forked:
-            return
-        with self._journal.writing:
-            if self._reader is not None:
-                self._reader.close()
-        try:
-            if not self._read_only:
-                self._upkeep.checkpoint(clean=True)
-        finally:
-            self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @property
-    def over(self) -> bool:
-        """Whether it has been closed, belongs to the process that this one was forked from, or lost its store."""
-        return self._closed or self._forked or self._journal.ended is not None
-
-    def _check_writable(self) -> None:
-        self._check_usable()
-        if self._read_only:
-            raise StoreError(f"{self._store.name} was opened read-only: nothing can be changed or shown from here")
-
-    def _check_usable(self) -> None:
-        if self._forked:
-            raise StoreError(
-                f"{self._store.name} was opened before this process was forked, and has one writer at a time: "
-                "open it in a single worker after the fork, or let all workers talk to one `rankloop serve`"
-            )
-        if self._closed:
-            raise StoreError(f"{self._store.name} is closed: open it again with rl.Live(...)")
-
     # -- loops ---------------------------------------------------------------------------------------------------
 
     def create(self, loop: str, *, kind: str, **settings: Any) -> None:
@@ -176,16 +65,6 @@ class Live:
         self._check_writable()
         self._create(loop, Settings.checked(kind=kind, **settings), settings)
         self._journal.commit(self._journal.seq)
-
-    def _create(self, name: str, settings: Settings, stated: Collection[str]) -> None:
-        check_name("the name of a loop", name)
-        with self._journal.writing:
-            known = self._loops.by_name.get(name)
-            if known is not None:
-                known.check_same(settings, stated)
-                return
-            loop = self._loops.add(name, settings)
-            self._journal.add(Kind.LOOP, 0, None, loop.to_entry())
 
     def change(self, loop: str, **settings: Any) -> None:
         """Change the mode, the share of traffic or the rankers of a running loop."""
@@ -204,11 +83,6 @@ class Live:
         """Let the policy choose again."""
         self.change(loop, paused=False)
 
-    @property
-    def loops(self) -> tuple[str, ...]:
-        """The names of all loops."""
-        return tuple(self._loops.by_name)
-
     def put_items(self, loop: str, items: Mapping[str, Mapping[str, Any]]) -> None:
         """Give the features of items, new or changed, to a loop that diversifies.
 
@@ -216,12 +90,25 @@ class Live:
         """
         self._check_writable()
         target = self._loops.named(loop, "diversify")
-        assert target.catalogue is not None
+        assert target.items is not None
         names, relevance, topics = check_items_with_features(target.settings, items)
         body = {"loop": target.number, "names": names, "relevance": relevance, "topics": topics}
-        with target.catalogue.lock:
+        with target.items.lock:
             seq = self._journal.add(Kind.ITEMS, 0, None, pack_json(body))
-            target.catalogue.put(seq, names, relevance, topics)
+            target.items.put(seq, names, relevance, topics)
+        self._journal.commit(seq)
+
+    def revert(self, loop: str, key: str) -> None:
+        """Set a key back to production's list, and forget all evidence; lists shown before are not learned from."""
+        self._check_writable()
+        target = self._asked_for(loop, key)
+        with self._learners.hold(target, key) as learner:
+            seq = self._journal.add_to(learner, Kind.REVERT, b"")
+            try:
+                learner.revert(seq)
+            except BaseException:
+                self._learners.discard(learner)
+                raise
         self._journal.commit(seq)
 
     # -- lists out -----------------------------------------------------------------------------------------------
@@ -265,8 +152,8 @@ class Live:
         names = () if warm is None else warm.names  # once: another thread may give it another list
         if not names or pinned or list(names) != items:
             names, pins = check_pinned(check_names("items", items), pinned)
-            if target.catalogue is not None:
-                target.catalogue.check(target.name, names)
+            if target.items is not None:
+                target.items.check(target.name, names)
         try:
             return self._showing.rank(target, key, names, user, pins, deferred)
         except Exception as error:
@@ -275,6 +162,13 @@ class Live:
     def shown(self, impression: str) -> str:
         """Say that a deferred list has been shown: its window begins now."""
         return self._tell({"impression": impression, "type": "shown"})
+
+    def withdraw(self, impression: str) -> None:
+        """Say that a list will not be shown to anybody: nothing is learned from it."""
+        self._check_writable()
+        found, _, _ = self._hearing.find(impression)
+        if found is not None:
+            self._impressions.withdraw(found)
 
     # -- duels ---------------------------------------------------------------------------------------------------
 
@@ -382,145 +276,7 @@ class Live:
         self._journal.commit(self._journal.seq)
         return "accepted"
 
-    # -- what is known -------------------------------------------------------------------------------------------
-
-    def status(self, loop: str | None = None) -> dict[str, Any]:
-        """What a loop has counted and found; all loops by name if none is given."""
-        self._check_usable()
-        if loop is None:
-            return {name: self.status(name) for name in self._loops.by_name}
-        target = self._loops.named(loop)
-        if not self._read_only:
-            self._impressions.close_due()
-        settings = target.settings
-        with self._journal.lock:
-            counts = dict(target.counts)
-            for name, strange in self._loops.strange.items():
-                counts[name] += strange
-        status: dict[str, Any] = {
-            "loop": target.name,
-            "kind": settings.kind,
-            "policy": settings.policy,
-            "mode": "paused" if settings.paused else settings.mode,
-            "traffic": settings.traffic,
-            **counts,
-            "open": counts["impressions"] - counts["closed"],
-            "unwritten": len(self._journal.rows),
-            "warm": len(self._learners),
-        }
-        status |= self._standings(target) if settings.kind == "evaluate" else {"uplift": target.comparison.uplift()}
-        return status
-
-    def _standings(self, target: Loop) -> dict[str, Any]:
-        rankers = target.settings.rankers
-        if self._learners.find(target, "") is None:
-            return {"survivors": list(rankers), "winner": None, "best": None}
-        with self._learners.hold(target, "") as learner:
-            policy, names = learner.policy, learner.names
-            if policy is None:
-                return {"survivors": list(rankers), "winner": None, "best": None}
-            winner = policy.winner
-            return {
-                "survivors": [name for i, name in enumerate(names) if not policy.eliminated(i)],
-                "winner": None if winner is None else names[winner],
-                "best": names[policy.best],
-            }
-
-    def best(self, loop: str, key: str = "") -> list[str]:
-        """The list that looks best for a key now, with nothing shown for the sake of learning; or the best ranker."""
-        target = self._asked_for(loop, key)
-        with self._learners.hold(target, key) as learner:
-            if learner.policy is None:
-                raise self._nothing_to_say(loop, key)
-            return learner.best()
-
-    def receipt(self, loop: str, key: str) -> SafetyReceipt:
-        """What BubbleRank has decided for a key, on what evidence, and what is guaranteed."""
-        target = self._asked_for(loop, key)
-        if target.settings.policy != "BubbleRank":
-            raise ValueError(f"only BubbleRank gives a receipt; loop {loop!r} runs {target.settings.policy}")
-        with self._learners.hold(target, key) as learner:
-            if learner.policy is None:
-                raise self._nothing_to_say(loop, key)
-            return learner.policy.receipt().named(learner.names)
-
-    def revert(self, loop: str, key: str) -> None:
-        """Set a key back to production's list, and forget all evidence; lists shown before are not learned from."""
-        self._check_writable()
-        target = self._asked_for(loop, key)
-        with self._learners.hold(target, key) as learner:
-            seq = self._journal.add_to(learner, Kind.REVERT, b"")
-            try:
-                learner.revert(seq)
-            except BaseException:
-                self._learners.discard(learner)
-                raise
-        self._journal.commit(seq)
-
-    def _asked_for(self, loop: str, key: str) -> Loop:
-        """A loop that has been asked for a key."""
-        self._check_usable()
-        target = self._loops.named(loop)
-        if key or target.settings.kind != "evaluate":
-            check_name("key", key)
-        if self._learners.find(target, key) is None:
-            raise self._nothing_to_say(loop, key)
-        return target
-
-    def _nothing_to_say(self, loop: str, key: str) -> ValueError:
-        return ValueError(f"loop {loop!r} has not been asked for {shorten(key)} yet: it has nothing to say of it")
-
-    def verify(self, progress: Callable[[int], None] | None = None) -> Verification:
-        """Replay the journal: derive every list and every learned state anew, and compare.
-
-        Lists go on being served meanwhile; what happens after the call began is left for the next one.
-        """
-        self._check_usable()
-        with self._upkeep.reading:
-            with self._journal.writing:
-                self._journal.flush()
-                upto = self._journal.durable
-                states = self._learners.states()
-            return Verifier(self._store, self._impressions.trimmed, upto, states).run(progress)
-
-    def explain(self, impression: str) -> LiveExplanation:
-        """Why this list: who decided, what was exchanged, the evidence at that moment, what was learned from it."""
-        self._check_usable()
-        try:
-            ticket = self._signer.read(impression)
-        except (Unknown, Foreign):
-            raise ValueError(f"there is no impression {shorten(impression)} here: give an id of this store") from None
-        self._journal.flush()
-        with self._upkeep.reading:
-            return explain(self.reader, self._impressions.trimmed, self._journal.durable, ticket)
-
-    def export(self, path: str | Path, progress: Callable[[int], None] | None = None) -> int:
-        """Write the whole journal to a file, `.jsonl` or `.parquet`; the number of rows."""
-        return write_table(self.rows(), path, progress)
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """The whole journal as mappings from column to value."""
-        self._check_usable()
-        self._journal.flush()
-        with self._upkeep.reading:
-            yield from rows(self._store, self._journal.durable)
-
-    # -- for programs that serve others ---------------------------------------------------------------------------
-
-    @property
-    def last(self) -> int:
-        """Number of the last entry of the journal, which may not be durable yet."""
-        return self._journal.seq
-
-    @property
-    def durable(self) -> int:
-        """Number of the entry up to which the journal has been written for good."""
-        return self._journal.durable
-
-    def commit(self, upto: int) -> None:
-        """Return once the journal has been written for good up to this entry."""
-        self._check_writable()
-        self._journal.commit(upto)
+    # -- loops that several workers share ------------------------------------------------------------------------
 
     @property
     def adopted(self) -> int:
@@ -535,90 +291,6 @@ class Live:
                 return
             content = pack_json({**body, "adopted": version})
             loop = self._loops.by_number.get(body.get("loop", 0))
-            with nullcontext() if loop is None or loop.catalogue is None else loop.catalogue.lock:
+            with nullcontext() if loop is None or loop.items is None else loop.items.lock:
                 seq = self._journal.add(kind, 0, None, content)
                 self._loops.take(Entry(seq, 0, kind, 0, None, content))
-
-    def withdraw(self, impression: str) -> None:
-        """Say that a list will not be shown to anybody: nothing is learned from it."""
-        self._check_writable()
-        found, _, _ = self._hearing.find(impression)
-        if found is not None:
-            self._impressions.withdraw(found)
-
-    def loop_of(self, impression: str) -> str | None:
-        """The name of the loop that an impression belongs to; None if it is none of this store's."""
-        self._check_usable()
-        try:
-            loop = self._impressions.loop_of(self._signer.read(impression).learner)
-        except (Unknown, Foreign):
-            return None
-        return None if loop is None else loop.name
-
-    def settings(self, loop: str) -> Settings:
-        """What a loop was told."""
-        return self._loops.named(loop).settings
-
-    def comparison(self, loop: str) -> bytes:
-        """The packed counts of the comparison between a loop and its holdout."""
-        target = self._loops.named(loop)
-        with self._journal.lock:
-            return target.comparison.pack()
-
-    @property
-    def mark(self) -> bytes:
-        """Four bytes that stand in every id of this store, or of this partition of one."""
-        return self._journal.header.store
-
-    @property
-    def store(self) -> Store:
-        """Where the journal is kept."""
-        return self._store
-
-    @property
-    def reader(self) -> Store:
-        """The store read-only, over a connection of its own: nobody who writes waits for a long look."""
-        self._check_usable()
-        if self._read_only:
-            return self._store
-        with self._journal.writing:
-            self._check_usable()
-            if self._reader is None:
-                reader = self._store.reader()
-                reader.open()
-                self._reader = reader
-            return self._reader
-
-    # -- looking after itself ------------------------------------------------------------------------------------
-
-    def attend(self, *, pause: float = 0.0) -> None:
-        """Write, close windows and pack learners, as the background thread does between calls.
-
-        Parameters
-        ----------
-        pause
-            Seconds to wait between parts of the work, in which other threads get on; what others are writing anyway is
-            then left to them.
-        """
-        self._check_writable()
-        self._upkeep.attend(pause)
-
-    def trim(self) -> int:
-        """Remove entries that are older than the journal is kept; the number of the last one removed.
-
-        Learners are replayed up to there first, so that the journal that is left can still be verified whole.
-        """
-        self._check_writable()
-        return self._upkeep.trim()
-
-    def warm_up(self) -> None:
-        """Compile what the loops need, or load it from the cache, before traffic comes."""
-        self._check_usable()
-        for loop in self._loops:
-            loop.settings.warm_up()
-
-
-def _mark_forked(reference: weakref.ref[Live]) -> None:
-    live = reference()
-    if live is not None:
-        live._forked = True

@@ -1,4 +1,4 @@
-"""The loops of a store as they run: settings, counts, catalogues, and who decides for whom."""
+"""The loops of a store as they run: settings, counts, items, and who decides for whom."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rankloop.live.apply_entries import Sessions
 from rankloop.live.deadlines import Deadlines
 from rankloop.live.entries import Arm, Closing, Entry, Fate, Kind, pack_json, unpack_json
 from rankloop.live.journal import Journal
-from rankloop.live.learner import Catalogue
+from rankloop.live.loop_items import LoopItems
 from rankloop.live.settings import CHANGEABLE, Settings
 from rankloop.live.uplift import BUCKETS, HoldoutCounts
 
@@ -40,7 +40,7 @@ class Loop:
 
     def __init__(self, number: int, name: str, settings: Settings) -> None:
         self.number, self.name = number, name
-        self.catalogue = Catalogue(settings) if settings.kind == "diversify" else None
+        self.items = LoopItems(settings) if settings.kind == "diversify" else None
         self.counts = dict.fromkeys(COUNTS, 0)
         self.counted_at: dict[str, int] = {}
         """When something that is counted one by one last happened, in milliseconds, since this program began."""
@@ -142,9 +142,9 @@ class Loops:
             else:
                 loop.take(settings)
         elif entry.kind == Kind.ITEMS:
-            catalogue = self.by_number[body["loop"]].catalogue
-            assert catalogue is not None
-            catalogue.put(entry.seq, body["names"], body["relevance"], body["topics"])
+            items = self.by_number[body["loop"]].items
+            assert items is not None
+            items.put(entry.seq, body["names"], body["relevance"], body["topics"])
 
     def named(self, name: str, *kinds: str) -> Loop:
         """A loop by its name, of one of some kinds."""

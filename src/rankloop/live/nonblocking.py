@@ -54,7 +54,7 @@ class Prompt:
     ) -> Shown | None:  # fmt: skip
         """The list to show, as `Live.rank` answers; None if that would have to wait."""
         target = self._loops.by_name.get(loop)
-        if target is None or target.catalogue is not None or self._live.over or not items:
+        if target is None or target.items is not None or self._live.over or not items:
             return None
         learner = self._learners.warm(target, key)
         if learner is None or not 0 < learner.version <= self._journal.durable:

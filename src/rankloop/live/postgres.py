@@ -201,10 +201,6 @@ class PostgresStore(LeasedDatabase):
         """The counts of each loop, as last written."""
         return dict(self._query("SELECT loop, counts FROM rankloop.totals WHERE partition = %s", (self.partition,)))
 
-    def keys(self) -> Mapping[str, bytes]:
-        """What is kept of each access key, by the key's name."""
-        return dict(self._query("SELECT name, record FROM rankloop.keys"))
-
     def put_key(self, name: str, record: bytes) -> None:
         """Keep something of an access key, in place of what is there."""
         with self._transaction() as connection:

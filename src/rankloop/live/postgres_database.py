@@ -7,7 +7,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -179,6 +179,10 @@ class Database:
 
     def _session_name(self, owner: str) -> str:
         return f"rankloop {owner}"
+
+    def keys(self) -> Mapping[str, bytes]:
+        """What is kept of each access key, by the key's name."""
+        return dict(self._query("SELECT name, record FROM rankloop.keys"))
 
     # -- the connection ------------------------------------------------------------------------------------------
 

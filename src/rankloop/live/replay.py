@@ -27,7 +27,8 @@ from rankloop.live.entries import (
     unpack_closing,
     unpack_event,
 )
-from rankloop.live.learner import Learner, new_learner
+from rankloop.live.learner import Learner
+from rankloop.live.learner_kinds import new_learner
 from rankloop.live.loops import Loops
 from rankloop.live.stores import Snapshot, Store, StoreError
 
@@ -265,7 +266,7 @@ class Replay:
         known = self.store.learner(number)
         assert known is not None
         loop = self.loops.by_number[known.loop]
-        learner = new_learner(number, loop.number, known.key, loop.settings, None, loop.catalogue)
+        learner = new_learner(number, loop.number, known.key, loop.settings, None, loop.items)
         # Without a reference to this replay, whose learners are then gone when it is, and not only when Python looks.
         return Replayed(learner, partial(names_in_store, self.store, number))
 

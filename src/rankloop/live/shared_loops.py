@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rankloop.live.catalogues import check_items_with_features
 from rankloop.live.entries import Entry, Kind, pack_json, unpack_json
 from rankloop.live.live import Live
+from rankloop.live.loop_items import check_items_with_features
 from rankloop.live.loops import Loop, Loops
 from rankloop.live.names import check_name
 from rankloop.live.settings import Settings

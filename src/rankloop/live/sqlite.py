@@ -6,11 +6,9 @@ one connection does all the writing, and a lock beside the file keeps other prog
 
 from __future__ import annotations
 
-import os
 import secrets
 import sqlite3
 import threading
-import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -18,7 +16,9 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
-from rankloop.live.entries import CLICK, WITH_NEWS, Entry, Fate, Kind
+from rankloop.live.entries import Entry
+from rankloop.live.sqlite_place import check_place, claim
+from rankloop.live.sqlite_tables import KEYS, MIGRATIONS, NOTABLE, SCHEMA, TALLY
 from rankloop.live.stores import (
     SCHEMA_VERSION,
     Batch,
@@ -33,52 +33,13 @@ from rankloop.live.stores import (
     not_yet_written,
 )
 
-try:
-    import fcntl
-except ImportError:  # Windows, where nothing but care keeps two programs from opening one file
-    fcntl = None  # type: ignore[assignment]
-
 APPLICATION = 0x524C6F70
 """SQLite's mark of whose file it is."""
 
-NETWORK_DISKS = ("nfs", "nfs4", "cifs", "smbfs", "smb3", "fuse.sshfs", "afs", "ceph", "glusterfs", "lustre")
-
-_SCHEMA = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
-CREATE TABLE journal (
-    seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, kind INTEGER NOT NULL, learner INTEGER NOT NULL,
-    impression INTEGER, body BLOB NOT NULL
-);
-CREATE INDEX journal_by_impression ON journal (impression, seq) WHERE impression IS NOT NULL;
-CREATE INDEX journal_of_store ON journal (seq) WHERE learner = 0;
-CREATE TABLE learners (number INTEGER PRIMARY KEY, loop INTEGER NOT NULL, key TEXT NOT NULL, UNIQUE (loop, key));
-CREATE TABLE snapshots (learner INTEGER PRIMARY KEY, seq INTEGER NOT NULL, state BLOB NOT NULL);
-CREATE TABLE bases (learner INTEGER PRIMARY KEY, seq INTEGER NOT NULL, state BLOB NOT NULL);
-CREATE TABLE totals (loop INTEGER PRIMARY KEY, counts BLOB NOT NULL);
-"""
-_KEYS = "CREATE TABLE keys (name TEXT PRIMARY KEY, record BLOB NOT NULL);"
-
-_TALLY = f"""
-SELECT learner, coalesce((SELECT loop FROM learners WHERE number = learner), 0), at / 60000,
-       count(*), min(seq), max(seq), min(at), max(at),
-       sum(kind IN ({Kind.CHOICE:d}, {Kind.RECOVERED:d})),
-       sum(kind = {Kind.EVENT:d} AND substr(body, 1, 1) = x'{CLICK:02x}'),
-       sum(kind = {Kind.CLOSE:d} AND substr(body, 1, 1) = x'{Fate.LEARNED:02x}')
-FROM (SELECT * FROM journal WHERE seq > ? AND seq <= ? ORDER BY seq DESC LIMIT ?) GROUP BY learner, at / 60000
-"""
-_NOTABLE = f"""
-SELECT seq, at, kind, learner, impression, body FROM journal
-WHERE seq > ? AND seq <= ? AND (kind IN ({Kind.OPENED:d}, {Kind.LOOP:d}, {Kind.REVERT:d})
-      OR kind = {Kind.CLOSE:d} AND substr(body, 2, 1) >= x'{WITH_NEWS:02x}')
-ORDER BY seq DESC LIMIT ?
-"""
 PAGES_BEFORE_MOVE = 4_000
 """Pages in the WAL, 16 MB of them, before SQLite moves them into the file: those who commit wait for that."""
 MOST_ROWS = 128
 """Entries in one statement. SQLite takes 32,766 values, before version 3.32 only 999."""
-
-MIGRATIONS: dict[int, str] = {1: _KEYS}
-"""What turns a file of one version into one of the next."""
 
 
 class SQLiteStore:
@@ -108,8 +69,8 @@ class SQLiteStore:
             if not self._path.exists():
                 raise StoreError(f"there is no store {self.name}")
         else:
-            self._check_place()
-            self._claim = self._claim_file()
+            check_place(self._path, self.name)
+            self._claim = claim(self.name)
         try:
             return self._connect()
         except sqlite3.DatabaseError as error:
@@ -118,46 +79,6 @@ class SQLiteStore:
         except BaseException:
             self.close()
             raise
-
-    def _check_place(self) -> None:
-        folder = self._path.parent if str(self._path.parent) else Path(".")
-        if not folder.is_dir():
-            raise StoreError(f"{self.name} cannot be made: there is no folder {folder}")
-        if self._path.is_dir():
-            raise StoreError(f"{self.name} is a folder: name a file in it")
-        target = self._path if self._path.exists() else folder
-        if not os.access(target, os.W_OK) or _read_only_file(target):
-            raise StoreError(f"{self.name} cannot be written: {target} is read-only")
-        disk = _file_system(folder)
-        if disk in NETWORK_DISKS:
-            raise StoreError(
-                f"{self.name} is on a network disk ({disk}), where SQLite cannot keep its promises: "
-                "put it on a local disk, or use postgresql://"
-            )
-
-    def _claim_file(self) -> IO[bytes]:
-        try:
-            file = open(f"{self.name}-lock", "a+b")  # noqa: SIM115  # held until the store is closed
-        except OSError as error:
-            raise StoreError(f"{self.name} cannot be written: {self.name}-lock: {error.strerror}") from None
-        if fcntl is not None:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                file.seek(0)
-                holder = file.read(20).decode(errors="replace") or "another process"
-                file.close()
-                raise StoreError(
-                    f"{self.name} is held by process {holder}: one program at a time writes to an SQLite store. "
-                    "Close it there, or let several programs share a postgresql:// store or `rankloop serve`"
-                ) from None
-        file.truncate(0)
-        file.write(str(os.getpid()).encode())
-        file.flush()
-        if hasattr(os, "register_at_fork"):
-            mine: weakref.ref[IO[bytes]] = weakref.ref(file)
-            os.register_at_fork(after_in_child=lambda: _let_go(mine))
-        return file
 
     def _connect(self) -> Header:
         mode = "ro" if self._read_only else "rwc"
@@ -188,7 +109,7 @@ class SQLiteStore:
 
     def _make(self) -> None:
         with self._transaction() as connection:
-            for statement in (_SCHEMA + _KEYS).split(";"):
+            for statement in (SCHEMA + KEYS).split(";"):
                 if statement.strip():
                     connection.execute(statement)
             meta = {"store": secrets.token_bytes(4), "secret": secrets.token_bytes(32)}
@@ -358,11 +279,11 @@ class SQLiteStore:
 
     def tally(self, after: int, upto: int, limit: int) -> list[Tally]:
         """The last entries after one and up to another, counted by learner and minute."""
-        return list(map(Tally._make, self._query(_TALLY, (after, upto, limit))))
+        return list(map(Tally._make, self._query(TALLY, (after, upto, limit))))
 
     def notable(self, after: int, upto: int, limit: int) -> list[Entry]:
         """The last entries after one and up to another that are rare, in order."""
-        return sorted(map(Entry._make, self._query(_NOTABLE, (after, upto, limit))))
+        return sorted(map(Entry._make, self._query(NOTABLE, (after, upto, limit))))
 
     def snapshot(self, learner: int) -> Snapshot | None:
         """The last snapshot of a learner."""
@@ -438,30 +359,3 @@ def _insert_entries(connection: sqlite3.Connection, entries: Sequence[Entry]) ->
 def _insertion(n: int) -> str:
     """The statement that inserts so many entries."""
     return f"INSERT INTO journal VALUES {', '.join(['(?, ?, ?, ?, ?, ?)'] * n)}"
-
-
-def _let_go(reference: weakref.ref[Any]) -> None:
-    """Keep a forked child from holding the lock when its parent has closed the store."""
-    file = reference()
-    if file is not None:
-        file.close()
-
-
-def _read_only_file(path: Path) -> bool:
-    """Whether nobody may write to it; the superuser passes every other test."""
-    return path.is_file() and not path.stat().st_mode & 0o222
-
-
-def _file_system(folder: Path) -> str:
-    """The kind of file system that a folder is on, where Linux tells."""
-    try:
-        mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
-    except OSError:
-        return ""
-    place = str(folder.resolve())
-    best, found = "", ""
-    for mount in mounts:
-        point = mount[1].rstrip("/")
-        if (place == point or place.startswith(point + "/")) and len(point) >= len(best):
-            best, found = point, mount[2]
-    return found

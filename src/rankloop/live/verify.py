@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from rankloop.interleaving import Interleaver
 from rankloop.live.entries import Choice, Entry, Kind, unpack_json
-from rankloop.live.impressions import page_in
-from rankloop.live.learner import DuelLearner
+from rankloop.live.impression import page_in
+from rankloop.live.learner_kinds import DuelLearner
 from rankloop.live.replay import Replay, Replayed
 from rankloop.live.stores import Store
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Floats, Ints
 from rankloop.checks import check_choice, check_seed, check_whole
 from rankloop.click_models.users import User
 from rankloop.datasets import Rankers, Rankings
@@ -34,8 +34,8 @@ class Measurement(NamedTuple):
     """What every pair of rankers is compared on, and how."""
 
     rankings: Rankings
-    labels: npt.NDArray[np.int64]
-    offsets: npt.NDArray[np.int64]
+    labels: Ints
+    offsets: Ints
     user: User
     interleaver: Interleaver
     length: int
@@ -171,7 +171,7 @@ class _Pairs:
     ) -> MeasuredPreferences:
         """The matrix of all pairs."""
 
-        def upper(record: str) -> npt.NDArray[np.float64]:
+        def upper(record: str) -> Floats:
             entries = np.zeros((self.n_rankers, self.n_rankers))
             entries[self.left, self.right] = [runs[unit].records[record][0] for unit in range(len(self.left))]
             return entries
@@ -241,7 +241,7 @@ def measure_pair(
     return float(tally[:, SUM].sum() / count), count, standard_error(tally)
 
 
-def standard_error(tally: npt.NDArray[np.float64]) -> float:
+def standard_error(tally: Floats) -> float:
     """The standard error of the mean score.
 
     With every query dealt at least twice, and equally often but for one, only the variance within queries is left.

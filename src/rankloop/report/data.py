@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Floats, Ints
 from rankloop.experiments import Finding, Outcome
 from rankloop.report.scorecard import Judged, counts
 from rankloop.simulation import Result
@@ -97,9 +97,9 @@ class Rows(NamedTuple):
     problem: str
     policy: str
     measure: str
-    runs: npt.NDArray[np.int64]
-    steps: npt.NDArray[np.int64]
-    values: npt.NDArray[np.float64]
+    runs: Ints
+    steps: Ints
+    values: Floats
 
 
 def row_batches(outcomes: Iterable[Outcome]) -> Iterator[Rows]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
+from rankloop.arrays import Floats
 from rankloop.experiments import Outcome, Panel
 from rankloop.experiments.bounds import NOTES
 from rankloop.extras import can_plot
@@ -18,7 +16,7 @@ from rankloop.simulation import Result
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Bounds = Mapping[tuple[str, str], npt.NDArray[np.float64]]
+Bounds = Mapping[tuple[str, str], Floats]
 """Of the regret, by panel and player, one number per checkpoint."""
 
 MOST_OVER_TIME = 12

@@ -11,10 +11,8 @@ import numpy as np
 
 from rankloop.report.markdown import Cell, Table
 from rankloop.simulation import Result
+from rankloop.simulation.checkpoints import FIRST_STEPS
 from rankloop.simulation.result import readable
-
-FIRST_STEPS = 100
-"""When a policy that is not safe does most of its harm."""
 
 
 class Row(NamedTuple):

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from rankloop.arrays import Floats
 
 Advance = Callable[[int], None]
 """Is told that so many more steps of a unit are done, and raises `Stopped` where the unit shall end early."""

@@ -6,13 +6,11 @@ import hmac
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from rankloop.live import Live, StoreError
-from rankloop.live.all_partitions import partitions
-from rankloop.live.partition_ids import partition_named, partition_of
+from rankloop.live.all_partitions import Whole
 from rankloop.live.views.view_cache import looking_at
 from rankloop.service.keys import Key, digest_of, new_key
 from rankloop.service.limits import Limits
@@ -38,8 +36,8 @@ class OneKey:
         return self._key if hmac.compare_digest(digest_of(text), self._key.digest) else None
 
 
-class View:
-    """A store as it was a moment ago: each of its partitions, and the number of calls that look at them.
+class View(Whole):
+    """A store as it was a moment ago, and the number of calls that look at it.
 
     Parameters
     ----------
@@ -53,30 +51,17 @@ class View:
         begun = time.monotonic()
         if "://" not in str(store) and not Path(store).exists():
             raise StoreError(f"there is no store {store} any more: this goes on once it is back")
-        with ExitStack() as opened:
-            self.lives = [
-                opened.enter_context(Live(each, background=False, read_only=True))
-                for each in partitions(store, read_only=True)
-            ]
+        super().__init__(store)
+        try:
             for live, earlier in zip(self.lives, before.lives if before is not None else (), strict=False):
                 if live.mark == earlier.mark:  # else another store has come in its place
                     looking_at(live, looking_at(earlier))
-            self._opened = opened.pop_all()
+        except BaseException:
+            self.close()
+            raise
         self.users = 0
         now = time.monotonic()
         self.fresh_until = now + max(LOOK_AGAIN, (now - begun) / SHARE)
-
-    def close(self) -> None:
-        """Let go of the store."""
-        self._opened.close()
-
-    def of_key(self, loop: str, key: str) -> Live:
-        """The partition of a key."""
-        return self.lives[partition_of(loop, key, len(self.lives))]
-
-    def of_impression(self, id_: Any) -> Live:
-        """The partition of an impression; of a text that is no id of this store, any that will say so."""
-        return self.lives[partition_named(id_, self.lives[0].mark, len(self.lives)) or 0]
 
 
 class Onlooked:

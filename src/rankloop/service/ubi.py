@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rankloop.checks import is_number, is_whole
-from rankloop.datasets.ubi import CLICK_ACTIONS
+from rankloop.datasets.ubi import CLICK_ACTIONS, as_object
 from rankloop.service.event_requests import hear_all
 from rankloop.service.handlers import read_events
 from rankloop.service.messages import MOST_EVENTS, Heard, HeardAll
@@ -75,8 +75,8 @@ def event_of(record: Any) -> Event | str:
         return "an event without query_id"
     if not isinstance(action, str) or not action:
         return "an event without action_name"
-    attributes = _object(record.get("event_attributes"))
-    item, place = _name(_object(attributes.get("object")).get("object_id")), _place(attributes.get("position"))
+    attributes = as_object(record.get("event_attributes"))
+    item, place = _name(as_object(attributes.get("object")).get("object_id")), _place(attributes.get("position"))
     event: Event = {"impression": impression, "id": _id(impression, item, action, record.get("timestamp"))}
     at = _seconds(record.get("timestamp"))
     if at is not None:
@@ -112,10 +112,6 @@ def _unwrapped(record: Any) -> Any:
     return inner if isinstance(inner, dict) else record
 
 
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _name(value: Any) -> str | None:
     """The name of an object, which may be a number."""
     if is_whole(value):
@@ -130,7 +126,7 @@ def _place(position: Any) -> int | None:
     [3, 3, 3, None, None]
     """
     for word in ("ordinal", "index"):
-        found: Any = _object(position).get(word)
+        found: Any = as_object(position).get(word)
         if isinstance(found, dict):
             found = found.get("index")
         if is_whole(found) and found > 0:

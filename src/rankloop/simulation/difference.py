@@ -7,8 +7,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Floats
 from rankloop.checks import check_between
 from rankloop.simulation.result import Result, readable
 
@@ -80,7 +80,7 @@ def difference(
     return Difference(names, record, at, mean, mean - reach, mean + reach, len(differences), confidence)
 
 
-def _differences(first: Result, second: Result, record: str, step: int) -> npt.NDArray[np.float64]:
+def _differences(first: Result, second: Result, record: str, step: int) -> Floats:
     """The differences of pairs: of runs, each averaged over the queries, or else of queries."""
     columns = [int(np.flatnonzero(result.steps == step)[0]) for result in (first, second)]
     values = [

@@ -6,12 +6,11 @@ import time
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rankloop.checks import is_index
 from rankloop.environments import PreferenceMatrix
 from rankloop.kernels import stream
-from rankloop.kernels.arrays import Items, Notes
+from rankloop.kernels.arrays import Ints, Items, Notes
 from rankloop.policies import DuelingPolicy
 from rankloop.policies.base import shuffled
 from rankloop.runs import Advance, Run
@@ -44,7 +43,7 @@ class DuelSimulation(Simulation):
         else:
             answer_duel(self.environment.state, stream(0), np.zeros(2, np.int64))
 
-    def run(self, number: int, seed: int, checkpoints: npt.NDArray[np.int64], horizon: int, advance: Advance) -> Run:
+    def run(self, number: int, seed: int, checkpoints: Ints, horizon: int, advance: Advance) -> Run:
         """Run the policy once, with random names for the arms."""
         order = shuffled(stream(seed, number, 2), self.environment.n_arms)
         matrix = self.environment.relabelled(order)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Ints
 from rankloop.environments import ClickProblem, PreferenceMatrix
 from rankloop.environments.problems import each_of, users_of
 from rankloop.policies import Policy
@@ -125,7 +125,7 @@ class SimulationWork:
     """By the number of the environment; only those that the task is about."""
     n_environments: int
     seed: int
-    steps: npt.NDArray[np.int64]
+    steps: Ints
     horizon: int
 
     def __call__(self, unit: int, advance: Advance) -> Run:

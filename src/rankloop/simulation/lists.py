@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Ints, Words
 from rankloop.checks import is_index
 from rankloop.kernels import stream
 from rankloop.policies import ClickPolicy
@@ -52,7 +52,7 @@ class ListSimulation(Simulation):
         if isinstance(self.policy, ClickPolicy):
             Session(self.policy.fresh(0), self.environment, self.top, self.initial, stream(0)).show_lists(0)
 
-    def run(self, number: int, seed: int, checkpoints: npt.NDArray[np.int64], horizon: int, advance: Advance) -> Run:
+    def run(self, number: int, seed: int, checkpoints: Ints, horizon: int, advance: Advance) -> Run:
         """Run the policy once."""
         policy = self.fresh_policy(number, seed)
         session = Session(policy, self.environment, self.top, self.initial, stream(seed, number, 1))
@@ -74,7 +74,7 @@ class Session:
     """A policy, its users, and what has happened between them so far."""
 
     def __init__(
-        self, policy: Any, environment: Any, top: int | None, initial: Sequence[int] | None, rng: npt.NDArray[np.uint64]
+        self, policy: Any, environment: Any, top: int | None, initial: Sequence[int] | None, rng: Words
     ) -> None:
         self.policy = policy
         self.state = environment.state_at(top)

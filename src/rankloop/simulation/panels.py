@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rankloop.arrays import Floats
 from rankloop.extras import PLOTS, extra
-from rankloop.kernels.arrays import Floats
 from rankloop.simulation.plots import AXIS_LABELS, INK, Look, draw_lines, dress, look, name_lines
 from rankloop.simulation.result import Result
 from rankloop.wording import short_number

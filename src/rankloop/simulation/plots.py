@@ -9,10 +9,9 @@ from types import MappingProxyType
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Floats, Ints
 from rankloop.extras import PLOTS, extra
-from rankloop.kernels.arrays import Floats
 
 with extra("plots", PLOTS):
     from matplotlib.axes import Axes
@@ -33,7 +32,7 @@ class Curve(Protocol):
     def setting(self) -> dict[str, Any]: ...  # noqa: D102
 
     @property
-    def steps(self) -> npt.NDArray[np.int64]: ...  # noqa: D102
+    def steps(self) -> Ints: ...  # noqa: D102
 
     @property
     def finished(self) -> Mapping[int, Any]: ...  # noqa: D102

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.arrays import Flags, Floats, Ints
 from rankloop.extras import MissingExtra
-from rankloop.kernels.arrays import Floats
 from rankloop.runs import Run
 from rankloop.storage import read_archive, write_archive
 
@@ -38,7 +38,7 @@ class Result:
     """
 
     setting: dict[str, Any]
-    steps: npt.NDArray[np.int64]
+    steps: Ints
     finished: dict[int, Run] = field(default_factory=dict)
     interrupted: bool = False
 
@@ -92,17 +92,17 @@ class Result:
         return {query: record[rows == query].mean(axis=0) for query in dict.fromkeys(self.queries)}
 
     @property
-    def best(self) -> npt.NDArray[np.int64]:
+    def best(self) -> Ints:
         """The arm that each run believed best at its end, as the environment counts them; -1 where it won't say."""
         return np.array([run.best for _, run in sorted(self.finished.items())], np.int64)
 
     @property
-    def found(self) -> npt.NDArray[np.bool_]:
+    def found(self) -> Flags:
         """Whether the arm that each run believed best is one without regret."""
         return np.isin(self.best, self.setting.get("winners", []))
 
     @property
-    def failures(self) -> npt.NDArray[np.bool_]:
+    def failures(self) -> Flags:
         """Whether each run eliminated the winner."""
         return np.array([run.failed for _, run in sorted(self.finished.items())], np.bool_)
 

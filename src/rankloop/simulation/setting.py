@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Ints
 from rankloop.checks import check_seed, check_whole
 from rankloop.environments import HybridCascade, PreferenceMatrix
 from rankloop.policies import ClickPolicy, Policy
@@ -109,7 +109,7 @@ def _parameters(policy: Any) -> Any:
     return json.loads(json.dumps(policy.parameters, default=plain))
 
 
-def _steps(given: float | Iterable[int] | None, horizon: int) -> npt.NDArray[np.int64]:
+def _steps(given: float | Iterable[int] | None, horizon: int) -> Ints:
     if given is None or isinstance(given, int | float | np.integer | np.floating):
         number = DEFAULT_CHECKPOINTS if given is None else check_whole("checkpoints", given, 1, floats=True)
         spread = np.geomspace(1, horizon, number).round().astype(np.int64)

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import Any, Required, TypedDict, Unpack, cast, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Ints
 from rankloop.checks import check_whole
 from rankloop.runs import Bar, Job, Runner, Silent, Status, Watcher
 from rankloop.simulation.jobs import SimulationJob
@@ -164,7 +164,7 @@ def _take_over(resume: Result | None, wanted: Result) -> Result:
     return Result(wanted.setting, wanted.steps, dict(resume.finished))
 
 
-def _brief(steps: npt.NDArray[np.int64]) -> str:
+def _brief(steps: Ints) -> str:
     return f"{len(steps)} from {steps[0]} to {steps[-1]}" if len(steps) else "none"
 
 

@@ -9,9 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from rankloop.arrays import Ints
 from rankloop.kernels import stream
 from rankloop.runs import Advance, Run
 
@@ -41,7 +39,7 @@ class Simulation(ABC):
         """Compile the loop before the clock and the threads start."""
 
     @abstractmethod
-    def run(self, number: int, seed: int, checkpoints: npt.NDArray[np.int64], horizon: int, advance: Advance) -> Run:
+    def run(self, number: int, seed: int, checkpoints: Ints, horizon: int, advance: Advance) -> Run:
         """Run a fresh copy of the policy once; all random numbers follow from the seed and the number of the run.
 
         `advance` is told of the steps done, about ten times per second, and may raise to end the run.

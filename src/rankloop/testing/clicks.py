@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Bytes, Floats
 from rankloop.policies import ClickPolicy, Duel, Ranking
 from rankloop.policies.base import learn_once
 from rankloop.testing.any_policy import POLICY_CHECKS
@@ -187,16 +187,14 @@ CLICK_CHECKS: tuple[Callable[[MakeClick], None], ...] = (
 )
 
 
-def easy_attraction(n_items: int) -> npt.NDArray[np.float64]:
+def easy_attraction(n_items: int) -> Floats:
     """Item 0 attracts nine users out of ten, any other one out of twenty."""
     attraction = np.full(n_items, 0.05)
     attraction[0] = 0.9
     return attraction
 
 
-def cascade_clicks(
-    attraction: npt.NDArray[np.float64], ranking: Sequence[int], draw: np.random.Generator
-) -> npt.NDArray[np.uint8]:
+def cascade_clicks(attraction: Floats, ranking: Sequence[int], draw: np.random.Generator) -> Bytes:
     """The clicks of a user who takes the first item that attracts."""
     attracted = draw.random(len(ranking)) < attraction[list(ranking)]
     clicks = np.zeros(len(attracted), np.uint8)

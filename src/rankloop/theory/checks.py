@@ -1,4 +1,4 @@
-"""Arrays that bounds are computed of: numbers of steps, numbers of things, probabilities."""
+"""Arrays that bounds are computed of: numbers of steps, numbers of things."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from rankloop.arrays import Floats
 
 
 def check_steps(steps: npt.ArrayLike, least: float = 1, name: str = "steps") -> Floats:
@@ -25,17 +25,6 @@ def check_counts(name: str, counts: npt.ArrayLike) -> Floats:
     wrong = ~((given >= 0) & np.isfinite(given))
     if wrong.any():
         raise ValueError(f"{name} must be numbers of at least 0, not {given[wrong].flat[0]:g}")
-    return given
-
-
-def check_probabilities(name: str, values: npt.ArrayLike, ndim: int) -> Floats:
-    """An array of that many dimensions of probabilities, with something in it."""
-    given = _numbers(name, values)
-    if given.ndim != ndim or given.size == 0:
-        raise ValueError(f"{name} must have {ndim} dimension{'s' * (ndim > 1)} and not be empty: shape {given.shape}")
-    wrong = ~((given >= 0) & (given <= 1))
-    if wrong.any():
-        raise ValueError(f"{name} must be probabilities in [0, 1], not {given[wrong].flat[0]:g}")
     return given
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from rankloop.theory.checks import Floats
+from rankloop.arrays import Floats
 
 
 def bernoulli_divergence(p: npt.ArrayLike, q: float) -> Floats:

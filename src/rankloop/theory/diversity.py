@@ -7,8 +7,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.arrays import Floats
 from rankloop.checks import check_between, check_whole
-from rankloop.theory.checks import Floats, check_steps
+from rankloop.theory.checks import check_steps
 
 
 def hybrid_gamma(horizon: npt.ArrayLike, *, n_features: int, n_positions: int, norm: float = 1.0) -> Floats:

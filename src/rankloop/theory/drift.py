@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.arrays import Floats, check_probabilities
 from rankloop.checks import check_between, check_number, check_whole
-from rankloop.theory.checks import Floats, check_counts, check_probabilities, check_steps
+from rankloop.theory.checks import check_counts, check_steps
 from rankloop.theory.divergence import bernoulli_divergence
 
 ROUNDING = 1e-9
@@ -166,7 +167,7 @@ def drift_gaps(attractions: npt.ArrayLike, n_positions: int) -> Floats:
     >>> drift_gaps([[0.9, 0.5, 0.1], [0.9, 0.1, 0.4]], 2).round(3).tolist()
     [inf, 0.3, 0.4]
     """
-    rows = check_probabilities("attractions", attractions, 2)
+    rows = check_probabilities("attractions", attractions, ndim=2)
     if check_whole("n_positions", n_positions, 1) > rows.shape[1]:
         raise ValueError(f"n_positions = {n_positions} is more than the {rows.shape[1]} items")
     order = np.argsort(-rows, axis=1, kind="stable")

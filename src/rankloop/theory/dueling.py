@@ -7,8 +7,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.arrays import Floats, check_probabilities
 from rankloop.checks import check_between, check_whole
-from rankloop.theory.checks import Floats, check_probabilities, check_steps
+from rankloop.theory.checks import check_steps
 from rankloop.theory.divergence import bernoulli_divergence
 
 
@@ -200,7 +201,7 @@ def _log_merge_constant(alpha: float, n_arms: int, epsilon: npt.ArrayLike) -> Fl
 
 
 def _check_preferences(preferences: npt.ArrayLike) -> Floats:
-    table = check_probabilities("preferences", preferences, 2)
+    table = check_probabilities("preferences", preferences, ndim=2)
     if table.shape[0] != table.shape[1] or len(table) < 2:
         raise ValueError(f"preferences must be a square table of at least 2 arms, not of shape {table.shape}")
     wrong = np.abs(table + table.T - 1)

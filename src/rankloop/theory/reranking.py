@@ -14,8 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from rankloop.arrays import Floats, check_probabilities
 from rankloop.checks import check_between, check_whole
-from rankloop.theory.checks import Floats, check_probabilities, check_steps
+from rankloop.theory.checks import check_steps
 
 
 def bubble_rank_bound(
@@ -85,7 +86,7 @@ def initial_inversions(initial: Sequence[int], attraction: npt.ArrayLike) -> int
     >>> initial_inversions([2, 0, 1], [0.9, 0.5, 0.1])
     2
     """
-    attractions = check_probabilities("attraction", attraction, 1)
+    attractions = check_probabilities("attraction", attraction)
     if sorted(initial) != list(range(len(attractions))):
         raise ValueError(f"initial must be an order of the items 0 to {len(attractions) - 1}, not {initial!r}")
     shown = attractions[list(initial)]
@@ -98,7 +99,7 @@ def smallest_difference(attraction: npt.ArrayLike) -> float:
     >>> round(smallest_difference([0.5, 0.9, 0.2]), 3)
     0.3
     """
-    attractions = check_probabilities("attraction", attraction, 1)
+    attractions = check_probabilities("attraction", attraction)
     if len(attractions) < 2:
         raise ValueError("one item alone has no difference to another")
     smallest = float(np.diff(np.sort(attractions)).min())
@@ -124,8 +125,8 @@ def examinations(attraction: npt.ArrayLike, abandonment: npt.ArrayLike | None = 
     >>> examinations([0.2, 0.5]).tolist()
     [1.0, 0.5]
     """
-    best = -np.sort(-check_probabilities("attraction", attraction, 1))
-    leaving = np.ones(len(best)) if abandonment is None else check_probabilities("abandonment", abandonment, 1)
+    best = -np.sort(-check_probabilities("attraction", attraction))
+    leaving = np.ones(len(best)) if abandonment is None else check_probabilities("abandonment", abandonment)
     if len(leaving) < len(best):
         raise ValueError(f"abandonment must have one probability for each of {len(best)} positions, not {len(leaving)}")
     stays = 1 - leaving[: len(best)] * best

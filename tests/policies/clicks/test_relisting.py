@@ -14,7 +14,7 @@ import pytest
 import rankloop as rl
 from rankloop.policies.clicks.cascade_ducb import GAMMA, WEIGHT
 from rankloop.policies.clicks.cascade_kl_ucb import _level, kl_index
-from rankloop.policies.dueling.merging import GONE, OBSERVED, SEVERAL
+from rankloop.policies.dueling.batches import GONE, OBSERVED, SEVERAL
 
 UNIVERSE = "abcdefgh"
 Seen = int | None

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from rankloop.live.entries import Arm, Choice
-from rankloop.live.learner import ListLearner
+from rankloop.live.learner_kinds import ListLearner
 from rankloop.live.settings import Settings
 
 N_LISTS, CHANGED_EVERY, DELAY, LOST = 20_000, 1_000, 2_000, 0.2

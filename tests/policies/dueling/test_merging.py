@@ -10,7 +10,7 @@ from references.merging import coin, regroup
 
 import rankloop as rl
 from rankloop.kernels import entry
-from rankloop.policies.dueling.merging import N_BATCHES, Batches, pair_batches
+from rankloop.policies.dueling.batches import N_BATCHES, Batches, pair_batches
 
 pair = entry(pair_batches)
 

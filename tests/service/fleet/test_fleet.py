@@ -112,7 +112,7 @@ def test_any_worker_answers_for_any_key(pair: tuple[Running, Running]) -> None:
 def test_ids_name_their_partition(pair: tuple[Running, Running], store: str) -> None:
     one, two = pair
     with Whole(store) as whole:
-        mark = whole._lives[0].mark
+        mark = whole.lives[0].mark
     for key in (*keys_of(one)[:5], *keys_of(two)[:5]):
         id_ = rank(one, key)["id"]
         assert partition_named(id_, mark, PARTITIONS) == partition_of("search", key, PARTITIONS)

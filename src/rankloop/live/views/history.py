@@ -12,7 +12,8 @@ from itertools import pairwise
 from typing import Any
 
 from rankloop.live.entries import CLICK, Entry, Kind
-from rankloop.live.learner import DuelLearner, FeatureLearner, Learner, ListLearner
+from rankloop.live.learner import Learner
+from rankloop.live.learner_kinds import DuelLearner, FeatureLearner, ListLearner
 from rankloop.live.live import Live
 from rankloop.live.replay import Replay
 from rankloop.live.stores import Store, StoreError

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from rankloop.arrays import Flags, Floats
+
 STEPS = 60
 """Halvings until an end is known to all digits."""
 
@@ -28,7 +29,7 @@ def preference_intervals(wins: npt.ArrayLike, losses: npt.ArrayLike, alpha: floa
     level = log_gamma(won + 1) + log_gamma(lost + 1) - log_gamma(duels + 2) + math.log(alpha)
     middle = np.where(duels > 0, won / np.maximum(duels, 1), 0.5)
 
-    def kept(q: Floats) -> npt.NDArray[np.bool_]:
+    def kept(q: Floats) -> Flags:
         with np.errstate(divide="ignore", invalid="ignore"):
             likelihood = np.where(won > 0, won * np.log(q), 0.0) + np.where(lost > 0, lost * np.log1p(-q), 0.0)
         return np.asarray(likelihood > level)

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Ints
 from rankloop.live.entries import Entry
 from rankloop.live.stores import Store, Tally
 
@@ -28,12 +28,11 @@ REMEMBERED = 2.0
 MANY = 10_000
 END = 2**62
 
-Counts = npt.NDArray[np.int64]
 IMPRESSIONS, CLICKS, LEARNED, LAST, LOOP = range(5)
 
 
 class Following:
-    """Counts a journal as it grows.
+    """Ints a journal as it grows.
 
     Parameters
     ----------
@@ -47,10 +46,10 @@ class Following:
         self._ranges: list[tuple[int, int]] = []
         """What is still to be counted, the newest last: after one entry and up to another."""
         self._high = 0
-        self._table: Counts = np.zeros((5, 1024), np.int64)
+        self._table: Ints = np.zeros((5, 1024), np.int64)
         """One column for each learner."""
         self._minutes: dict[int, dict[int, tuple[int, int, int]]] = {}
-        self._orders: dict[int, tuple[float, Counts]] = {}
+        self._orders: dict[int, tuple[float, Ints]] = {}
         self.entries = 0
         """Entries that have been counted."""
         self.since: int | None = None
@@ -93,7 +92,7 @@ class Following:
         for loop, entries in of_loop.items():
             self.notable[loop] = sorted([*self.notable.get(loop, []), *entries])[-NOTABLE:]
 
-    def _add(self, rows: Counts) -> None:
+    def _add(self, rows: Ints) -> None:
         learner, loop, minute, _, _, _, _, upto, *counts = rows.T
         if not len(learner):
             return
@@ -140,7 +139,7 @@ class Following:
         """Impressions of a loop that were learned from."""
         return int(self._table[LEARNED, self._table[LOOP] == loop].sum())
 
-    def busiest(self, loop: int) -> Counts:
+    def busiest(self, loop: int) -> Ints:
         """The learners of a loop that have impressions, the one with the most first."""
         at, order = self._orders.get(loop, (0.0, None))
         if order is None or len(order) < MANY or time.monotonic() - at > REMEMBERED:
@@ -150,11 +149,11 @@ class Following:
             self._orders[loop] = (time.monotonic(), order)
         return order
 
-    def by_traffic(self, numbers: Counts) -> Counts:
+    def by_traffic(self, numbers: Ints) -> Ints:
         """Learners in the order of their impressions, those with the most first; of equal ones the older."""
         return numbers[np.lexsort((numbers, -self.impressions(numbers)))]
 
-    def impressions(self, numbers: Counts) -> Counts:
+    def impressions(self, numbers: Ints) -> Ints:
         """The impressions of some learners."""
         table = self._table
         known = table[IMPRESSIONS, np.minimum(numbers, table.shape[1] - 1)]

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from typing import Any
 
 from rankloop.live.explain import looks_at_items
-from rankloop.live.learner import FeatureLearner, Learner
+from rankloop.live.learner import Learner
+from rankloop.live.learner_kinds import FeatureLearner
 from rankloop.live.live import Live
 from rankloop.live.views.view_cache import known_key, looking_at
 
@@ -52,9 +53,9 @@ def attractions(learner: Learner) -> list[dict[str, float | None]]:
 
 def _explained(learner: FeatureLearner, best: list[str]) -> dict[str, Any]:
     """What the model has learned, and the best list item by item."""
-    policy, settings = learner._up_to_date(), learner.settings
+    policy, settings = learner.up_to_date(), learner.settings
     row = dict(zip(learner.names, learner.rows, strict=True))
-    topics = learner.catalogue._topics if settings.topics else None
+    topics = learner.items.topics if settings.topics else None
     told = policy.explain([row[item] for item in best], topics=topics, topic_names=settings.topics or None)
     theta = zip(policy.theta.tolist(), policy.theta_error.tolist(), strict=True)
     beta = zip(policy.beta.tolist(), policy.beta_error.tolist(), strict=True)

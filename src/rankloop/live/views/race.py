@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rankloop.arrays import Floats, Ints
 from rankloop.live.entries import unpack_news
 from rankloop.live.learner import Learner
 from rankloop.live.live import Live
@@ -16,7 +16,8 @@ from rankloop.live.replay import names_in_store
 from rankloop.live.stores import StoreError, StoreLost
 from rankloop.live.views.intervals import preference_intervals
 from rankloop.live.views.view_cache import Looking, known_key, looking_at
-from rankloop.policies.dueling.merging import OBSERVED, _MergePolicy
+from rankloop.policies.dueling.batches import OBSERVED
+from rankloop.policies.dueling.merging import _MergePolicy
 from rankloop.theory import merge_duels
 
 ALPHA = 0.05
@@ -30,7 +31,6 @@ MINUTES_PER_DAY = 1440
 KEEP_PAIRS = ("MergeDTS", "MergeRUCB", "DTS", "RUCB", "RMED1")
 """Policies that know how often each ranker has beaten each other one."""
 
-Ints = npt.NDArray[np.int64]
 
 REGRET = (
     "For every duel that was learned from, the mean of how much the leader is preferred to its two rankers: its share "
@@ -229,7 +229,7 @@ def _pairs(now: Standings, order: list[int]) -> dict[str, Any]:
     return {"rankers": [now.names[i] for i in order], "duels": (some + some.T).tolist(), "wins": some.tolist()}
 
 
-def _gaps(wins: Ints, leader: int) -> npt.NDArray[np.float64]:
+def _gaps(wins: Ints, leader: int) -> Floats:
     """How much the leader is preferred to each ranker, less 1/2, as far as can be told; not below 0."""
     met = wins[leader] + wins[:, leader]
     preferred = (wins[leader] + 1) / (met + 2)

@@ -9,7 +9,8 @@ import numpy as np
 
 from rankloop.kernels import choose, draw_pair_below, learn, pick_largest, record_win, settled, step, uniform
 from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream
-from rankloop.policies.dueling.merging import N_ALIVE, Batches, _MergePolicy, next_batch, note_rivalry
+from rankloop.policies.dueling.batches import N_ALIVE, Batches, next_batch, note_rivalry
+from rankloop.policies.dueling.merging import _MergePolicy
 
 
 class MergeDTSState(NamedTuple):

@@ -9,7 +9,8 @@ import numpy as np
 
 from rankloop.kernels import choose, draw_index, learn, pick_largest, settled, step
 from rankloop.kernels.arrays import Floats, Ints, Items, Notes, Stream
-from rankloop.policies.dueling.merging import N_ALIVE, Batches, _MergePolicy, bonus, next_batch, note_rivalry
+from rankloop.policies.dueling.batches import N_ALIVE, Batches, bonus, next_batch, note_rivalry
+from rankloop.policies.dueling.merging import _MergePolicy
 
 
 class MergeRUCBState(NamedTuple):

@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankloop.arrays import SLACK
 from rankloop.kernels.arrays import Floats
 from rankloop.policies.features.cascade_hybrid import CascadeHybrid
-from rankloop.policies.features.catalogue import SLACK
 
 
 class CascadeLSBFull(CascadeHybrid):

@@ -11,10 +11,6 @@ from numpy.typing import ArrayLike
 from rankloop.checks import is_index
 from rankloop.kernels.arrays import Bytes, Floats, Ints
 
-SLACK = 1e-9
-"""How far a topic may lie outside its bounds by rounding."""
-
-
 MANY_TOPICS = 8
 """From how many topics an item on it pays to work with all of them."""
 
@@ -71,39 +67,6 @@ def stack(above: Sequence[Floats], below: Sequence[Floats]) -> tuple[Floats, Flo
     relevance, topics = (np.concatenate(parts) for parts in zip(above, below, strict=True))
     relevance.flags.writeable = topics.flags.writeable = False
     return relevance, topics
-
-
-def check_features(name: str, given: Any, width: int | None = None) -> Floats:
-    """A read-only copy of features, one row for each item; `width` is how many each must have."""
-    try:
-        values = np.array(given, np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must be a table of numbers, one row for each item, not {given!r}") from None
-    if values.ndim != 2 or values.shape[1] == 0:
-        raise ValueError(f"{name} must be a table of numbers, one row for each item, not of shape {values.shape}")
-    if width is not None and values.shape[1] != width:
-        raise ValueError(f"{name} must have {width} columns, not {values.shape[1]}")
-    wrong = np.argwhere(~np.isfinite(values))
-    if len(wrong):
-        item, column = wrong[0]
-        raise ValueError(f"{name}[{item}, {column}] = {values[item, column]} is not a number to learn from")
-    values.flags.writeable = False
-    return values
-
-
-def check_topics(name: str, given: Any, width: int | None = None, *, least: float = 0.0) -> Floats:
-    """Features that say how much of each topic an item covers, from `least` to 1."""
-    values = check_features(name, given, width)
-    wrong = np.argwhere((values < least - SLACK) | (values > 1.0 + SLACK))
-    if len(wrong):
-        item, topic = wrong[0]
-        raise ValueError(
-            f"{name}[{item}, {topic}] = {values[item, topic]:g} is no coverage of a topic: "
-            f"it must lie in [{least:g}, 1]"
-        )
-    values = values.clip(least, 1.0)
-    values.flags.writeable = False
-    return values
 
 
 def check_one_each(name: str, given: Any, n: int, things: str = "items") -> Any:

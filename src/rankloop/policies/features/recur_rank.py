@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankloop.arrays import check_features
 from rankloop.checks import check_between, check_whole
 from rankloop.kernels import allocating, choose, compiled, draw_index, entry, learn, step
 from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import shuffled
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
-from rankloop.policies.features.catalogue import check_features
 from rankloop.policies.features.design import g_optimal, least_squares
 
 END, STAMP, PHASE, N_TRIED, RANK, MISSING = range(6)

@@ -15,14 +15,13 @@ from rankloop.live import StoreError
 from rankloop.live.directory import Directory, Sight, Worker
 from rankloop.live.settings import read_config
 from rankloop.live.shared_loops import SharedLoops
-from rankloop.service.dispatch import told
 from rankloop.service.fleet.frames import Answer, Forward, Question, Told, peer_secret
 from rankloop.service.fleet.held_partitions import Holding
+from rankloop.service.fleet.own_answers import answer_request, families, gather_here
 from rankloop.service.fleet.peers import Answered, Asked, Listening, Peer, PeerLost, cannot_reach
 from rankloop.service.fleet.planning import plan
 from rankloop.service.fleet.worker_messages import LEASE, THIS_MACHINE
-from rankloop.service.gauges import of_process
-from rankloop.service.keys import Key, KeyRing
+from rankloop.service.keys import KeyRing
 from rankloop.service.logs import logger
 from rankloop.service.owned_partitions import Elsewhere, Partitions
 from rankloop.service.partition_queries import GATHERED
@@ -342,7 +341,7 @@ class Fleet:
         loop = asyncio.get_running_loop()
         until = loop.time() + HOLD
         while True:
-            here = self._gather_here(name, list(arguments))
+            here = gather_here(self._service, name, list(arguments))
             there = [
                 self._question(peer, "gather", [name, list(arguments)], SECONDS_TO_GATHER)
                 for peer in self._peers.values()
@@ -357,19 +356,9 @@ class Fleet:
                 raise ProblemDetails(503, f"{told}: send again in a moment", retry_after=1)
             await self._wait(0.1)
 
-    async def _gather_here(self, name: str, arguments: list[Any]) -> list[tuple[int, Any]]:
-        function = GATHERED[name]
-        found = []
-        for part in self._partitions:
-            if part.held:
-                with part:
-                    value = await self._service.call(lambda live=part.live: function(live, *arguments))  # type: ignore[misc]
-                found.append((part.number, value))
-        return found
-
     async def metrics(self) -> list[tuple[str, list[Any]]]:
         """What each worker of this machine counts of itself, by its name; those that do not answer are left out."""
-        found = [(self._me.name, self._families())]
+        found = [(self._me.name, families(self._service))]
         asked = [
             (worker.name, self._question(self._peers[worker.id], "metrics", [], self._service.limits.patience))
             for worker in self._sight.workers.values()
@@ -378,14 +367,11 @@ class Fleet:
         answers = await asyncio.gather(*(question for _, question in asked))
         return found + [(name, answer) for (name, _), answer in zip(asked, answers, strict=True) if answer is not None]
 
-    def _families(self) -> list[Any]:
-        return [(name, kind, help_, list(values)) for name, kind, help_, values in of_process(self._service)]
-
     # -- answering others ----------------------------------------------------------------------------------------
 
     async def _answer(self, asked: Asked) -> Answered:
         if isinstance(asked, Forward):
-            return await self._answer_request(asked)
+            return await answer_request(self._service, asked)
         match asked.what, asked.arguments:
             case "look", _:
                 self._look_now.set()
@@ -397,23 +383,9 @@ class Fleet:
                     with part:
                         await self._service.run(lambda: self._service.withdraw(part, id_))
             case "gather", [str(name), list(arguments)] if name in GATHERED:
-                return Told(asked.number, await self._gather_here(name, arguments))
+                return Told(asked.number, await gather_here(self._service, name, arguments))
             case "metrics", _:
-                return Told(asked.number, self._families())
+                return Told(asked.number, families(self._service))
             case _:
                 return Told(asked.number, None, f"there is no question {asked.what[:40]!r}")
         return Told(asked.number, True)
-
-    async def _answer_request(self, asked: Forward) -> Answer:
-        route = BY_NAME.get(asked.route)
-        if route is None or route.role is None:
-            return Answer(asked.number, 404)
-        key = Key("", "admin", b"", tuple(asked.loops))
-        request = Request(asked.parameters, asked.body, key, asked.id, forwarded=True)
-        try:
-            reply = await route.handler(self._service, request)
-        except Elsewhere:
-            return Answer(asked.number, 0)
-        except Exception as error:
-            reply = told(error, asked.id, route.name)
-        return Answer(asked.number, reply.status, reply.body, reply.media, list(reply.headers))
