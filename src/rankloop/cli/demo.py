@@ -18,16 +18,18 @@ IN_THE_REPORT = ("duels-cycle", "rerank-violations", "drift-regret", "diversity-
 
 
 def demo(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the report and the data.")] = Path("demo-results"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the report and the data.")] = Path(
+        "demo-results"
+    ),
     visits: Annotated[str | None, option("Visitors of each problem.", "N", "as each problem needs")] = None,
     in_simulation: Annotated[
-        bool, typer.Option("--simulated/--no-simulated", help="Whether to go on to longer comparisons, simulated.")
+        bool, typer.Option("--simulated/--no-simulated", help="Whether to add longer comparisons in simulation.")
     ] = False,
     horizon: Annotated[str | None, option("Steps in a simulated run.", "N", "as each problem needs")] = None,
     runs: Annotated[str | None, option("Simulated runs of each policy.", "N", "as each problem needs")] = None,
     seed: Seed = "0",
     judged: Annotated[
-        bool, typer.Option("--claims/--no-claims", help="Whether to go on to some of the thesis' claims, judged.")
+        bool, typer.Option("--claims/--no-claims", help="Whether to add tests of some of the thesis' claims.")
     ] = False,
 ) -> None:
     """Run all four problems live: a service, simulated visitors, a table for each question, and a report."""
