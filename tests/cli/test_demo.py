@@ -49,9 +49,7 @@ def test_it_ends_in_a_page_and_data(played: tuple[Path, str]) -> None:
         assert answer["found"] in printed
     assert page.count("<svg") == 4
     evaluate, rerank, *others = answers
-    assert (
-        "40 searches tell little: to choose a ranker that is better than the default one needs about 8,000" in printed
-    )
+    assert "40 searches show little: choosing a ranker that is better than the default takes about 8,000" in printed
     assert "to see lists improve needs 9,600 in all" in rerank["able"]
     assert all("is seen 9 times in 10" in answer["able"] for answer in others)
     assert len(evaluate["rows"]) <= 5
@@ -120,7 +118,7 @@ def test_simulations_are_compared_by_intervals_which_say_what_would_decide() -> 
     assert simulated._compared(few, many) == "A has 0.1 times the regret of B (99% interval: 0.0686 to 0.146)."
     near = simulated._compared(few, made_up_result("C", [9.0, 10.5, 12.0]))
     assert near.startswith("A has 0.952 times the regret of C (99% interval: 0.")
-    assert re.search(r"To tell which of the two has less needs about [\d,]+ times as many runs\.$", near)
+    assert re.search(r"To find out which of the two has less takes about [\d,]+ times as many runs\.$", near)
     assert "needs more runs" in simulated._compared(made_up_result("A", [1.0]), made_up_result("B", [2.0]))
     assert "no ratio" in simulated._compared(made_up_result("A", [0.0, 0.0]), many)
 

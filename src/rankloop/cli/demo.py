@@ -1,4 +1,4 @@
-"""`rankloop demo`: the four problems live, at small scale, ending in a page to look at."""
+"""`rankloop demo`: the four problems live, at small scale, with a report."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def demo(
     n_runs = whole("--runs", runs, 1) if runs is not None else None
     first_seed = whole("--seed", seed, 0)
     if not in_simulation and (n_steps or n_runs):
-        raise Refused("--horizon and --runs are for what is simulated: add --simulated")
+        raise Refused("--horizon and --runs are for simulations: add --simulated")
 
     from rankloop import __version__
     from rankloop.cli.running import check_writable
@@ -48,8 +48,8 @@ def demo(
     from rankloop.runs import display
 
     check_writable(out)
-    beside = {PAGE: "longer comparisons, simulated"} if in_simulation else {}
-    beside |= {"reproduction/index.html": "claims of the thesis, judged"} if judged else {}
+    beside = {PAGE: "longer comparisons in simulation"} if in_simulation else {}
+    beside |= {"reproduction/index.html": "claims of the thesis, tested"} if judged else {}
     with refusing("cannot run the demo"):
         from rankloop.demo.children import interruptible
         from rankloop.demo.running import look_again, replayed, report, run
@@ -93,5 +93,5 @@ def _judge(out: Path, seed: int) -> None:
     """A small part of what `rankloop reproduce` does: the thesis' experiments run anew, and its claims judged."""
     from rankloop.cli.reproduce import reproduce
 
-    print(f"\nNow {len(IN_THE_REPORT)} of the thesis' experiments, at a small scale, and what they say of its claims:")
+    print(f"\nNow {len(IN_THE_REPORT)} of the thesis' experiments, at a small scale, with tests of its claims:")
     reproduce(list(IN_THE_REPORT), out=out, seed=str(seed), beside="../index.html")

@@ -61,21 +61,21 @@ def live_evaluation(horizon: int | None, runs: int | None) -> Iterator[Part]:
         (
             "Which of 64 rankers is best?",
             """64 rankers are compared two at a time, by interleaving their lists and counting clicks. One of them beats
-            every other by a little. A comparison of two bad rankers is a bad page for a user, and regret adds up how
-            bad.
+            every other by a little. A comparison of two bad rankers is a bad page for a user; regret adds up these
+            costs.
 
             What this can show: within a million comparisons MergeDTS and MergeRUCB eliminate all rankers but one, and
-            from then on they cost nothing. Self-Sparring never stops exploring, so its regret never stops growing.""",
+            from then on they cost nothing. SelfSparring never stops exploring, so its regret never stops growing.""",
             PreferenceMatrix.like_features(64),
             _settled,
         ),
         (
-            "Twenty rankers that beat each other in a circle",
-            """One ranker beats the 19 others by a hair, and these beat each other in a circle, with certainty. What
-            counts is not how often a ranker wins, but that it loses to nobody.
+            "Twenty rankers with cyclic preferences",
+            """One ranker beats the 19 others by a small margin, while these beat each other in a cycle, with certainty.
+            The best ranker is not the one that wins most often, but the one that loses to no other.
 
             What this can show: a hundred thousand comparisons are enough for MergeDTS and MergeRUCB to find that ranker
-            and be certain, so the rest of the million shows what it costs not to be.""",
+            with certainty, so the rest of the million shows what it costs not to be certain.""",
             PreferenceMatrix.cycle(),
             lambda results: _compared(results["MergeDTS"], results["SelfSparring"]),
         ),
@@ -110,8 +110,8 @@ def _settled(results: Results) -> str:
         steps = int(first.steps[-1])
         more = 0.1 * steps * ahead / (_growth(last) - _growth(first))
         lines.append(
-            f"So far SelfSparring has paid less than MergeDTS. At the pace of the last tenth, to see it pay more needs "
-            f"{_rounded(steps + more)} comparisons."
+            f"So far SelfSparring has paid less than MergeDTS. At the pace of the last tenth, it will have paid more "
+            f"after {_rounded(steps + more)} comparisons."
         )
     return " ".join(lines)
 
@@ -138,12 +138,12 @@ def safe_reranking(horizon: int | None, runs: int | None) -> Iterator[Part]:
     steps, problems = horizon or 1_000_000, built_in(N_QUERIES, "PBM")
     yield Part(
         "Improve a list, never break it",
-        """A search engine already shows a decent list for each query, and clicks tell how to improve it. Most policies
-        begin by trying all kinds of lists, bad ones too. BubbleRank only ever exchanges neighbours. The price of that
+        """A search engine already shows a good list for each query, and clicks tell how to improve it. Most policies
+        begin by trying all kinds of lists, including bad ones. BubbleRank only exchanges neighbours. The price of this
         safety is that it learns more slowly.
 
         What this can show: unsafe lists are shown early or never, so a million lists per query show how many there are.
-        They also show whether the safe policy improves on production's list, which FixedRanking shows for ever.""",
+        They also show whether the safe policy improves on production's list, which FixedRanking always shows.""",
         make_click_policies("BubbleRank,TopRank,FixedRanking", problems[0], problems[0].n_items, steps),
         problems,
         {
@@ -169,7 +169,7 @@ def _safety(results: Results) -> str:
     ]
     n_lists = len(results["BubbleRank"].finished) * int(results["BubbleRank"].steps[-1])
     return (
-        f"Of {n_lists:,} lists, so many were unsafe: {'; '.join(shown)}. "
+        f"Unsafe lists among {n_lists:,}: {'; '.join(shown)}. "
         f"{_compared(results['BubbleRank'], results['FixedRanking'])}"
     )
 
@@ -184,10 +184,10 @@ def changing_preferences(horizon: int | None, runs: int | None) -> Iterator[Part
         return
     users = drifting(built_in(N_QUERIES, "CM"), steps, 0)
     yield Part(
-        "Follow users who change their minds",
+        "Follow users whose tastes change",
         f"""In every second epoch, grey in the picture, three items that nobody wanted become what everybody wants, and
-        fall back at its end. A policy that remembers everything trusts old clicks. CascadeSWUCB looks at the last
-        clicks only, and CascadeDUCB lets old ones fade: they pay a little after each change, and are right again.
+        fall back at its end. A policy that remembers everything trusts old clicks. CascadeSWUCB uses only the latest
+        lists, and CascadeDUCB discounts old ones: they lose a little after each change, and then recover.
 
         What this can show: ten epochs of {steps // N_EPOCHS:,} lists, so nine changes. What counts is the regret after
         the first of them; in the first epoch nothing has changed yet, and CascadeKLUCB is best there.""",
@@ -213,16 +213,16 @@ def relevance_and_diversity(horizon: int | None, runs: int | None) -> Iterator[P
     users = hybrid_problems(synthetic_ratings(), trade_off=0.5, n_users=N_USERS if runs is None else N_QUERIES)
     others = ("CascadeLSB", "CascadeLinUCB")
     yield Part(
-        "Relevant, but not ten of the same",
-        f"""A thousand films with genres, and users who like some films for what they are and others for what the list
-        still lacks: the second crime story attracts less than the first. CascadeLinUCB learns what is relevant and is
-        blind to topics; CascadeLSB covers topics and is blind to the rest; CascadeHybrid learns both at once.
+        "Show relevant items, but not ten of the same kind",
+        f"""There are a thousand films with genres. Users like a film for its relevance, and for topics that the list
+        still lacks: a second crime story attracts less than the first. CascadeLinUCB learns relevance and ignores
+        topics; CascadeLSB covers topics and ignores relevance; CascadeHybrid learns both at once.
 
         What this can show: policies are paired by user, and {N_USERS} users are enough to see one policy have 1.5 times
         the regret of another. Smaller differences need more users.""",
         make_feature_policies("CascadeHybrid,CascadeLinUCB,CascadeLSB", users[0], 10, steps),
         users,
-        {"problem": f"{len(users)} users of a made-up catalogue", "items": f"{users[0].n_items:,}", "shown": "10"},
+        {"problem": f"{len(users)} users of a generated catalogue", "items": f"{users[0].n_items:,}", "shown": "10"},
         steps,
         runs or 1,
         lambda results: " ".join(_compared(results["CascadeHybrid"], results[name]) for name in others),
@@ -259,7 +259,7 @@ def _compared(one: Result, other: Result, what: str = "regret", *, after_change:
     times = (room / abs(effect)) ** 2 if effect else math.inf
     factor = f"about {_rounded(times)}" if times < 1000 else "more than 1,000"
     kind = "users" if one.setting.get("hybrid") else "runs"
-    return f"{told} To tell which of the two has less needs {factor} times as many {kind}."
+    return f"{told} To find out which of the two has less takes {factor} times as many {kind}."
 
 
 def _sample(result: Result, *, after_change: bool) -> Any:
@@ -368,16 +368,16 @@ def _checkpoints(part: Part) -> list[int] | None:
 TITLE = "rankloop: policies in simulation"
 
 INTRODUCTION = """A ranking system can learn from its users while it serves them. Whenever it shows something other than
-the best in order to learn, this costs something. That cost is called regret, and a good policy keeps it low.
+the best list in order to learn, this has a cost, called regret. A good policy keeps it low.
 
-Each policy below plays the same problems several times, each time with other random numbers. All numbers were computed
-on this machine when the page was made."""
+Each policy below is run several times on the same problems, each time with other random numbers. All numbers were
+computed on this machine when the page was made."""
 
 
 def _footer(version: str) -> str:
     return (
         f"Made by rankloop {version} with the command: rankloop demo --simulated. “Found the winner” is the share of "
-        "runs that believed in the best ranker at their end; “lost the winner” counts the runs that eliminated it. "
-        "“Unsafe” are lists of K items with over K/2 more pairs in the wrong order than production's list has. "
-        "Bold is best in what the problem is about. For the experiments and claims of the thesis: rankloop reproduce."
+        "runs that named the best ranker at their end; “lost the winner” counts the runs that eliminated it. "
+        "A list of K items is unsafe if it has over K/2 more pairs in the wrong order than production's list. "
+        "Bold marks the best value of the main measure. For the experiments of the thesis: rankloop reproduce."
     )
