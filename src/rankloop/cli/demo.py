@@ -90,7 +90,7 @@ def _print(answer: DemoAnswer) -> None:
 
 
 def _judge(out: Path, seed: int) -> None:
-    """A small part of what `rankloop reproduce` does: the thesis' experiments run anew, and its claims judged."""
+    """A small part of what `rankloop reproduce` does: some of the thesis' experiments, and tests of its claims."""
     from rankloop.cli.reproduce import reproduce
 
     print(f"\nNow {len(IN_THE_REPORT)} of the thesis' experiments, at a small scale, with tests of its claims:")

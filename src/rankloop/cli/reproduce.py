@@ -1,4 +1,4 @@
-"""`rankloop reproduce`: the thesis' experiments run anew, its claims judged, and a report of both."""
+"""`rankloop reproduce`: run the thesis' experiments again, test its claims, and write a report of both."""
 
 from __future__ import annotations
 

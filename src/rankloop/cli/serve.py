@@ -92,7 +92,7 @@ def serve(
 
 
 def _greet(told: Greeting) -> None:
-    """Where it is, the key if it was made just now, and how to begin."""
+    """Print the address, the access key if it is new, and how to begin."""
     address = told.address
     lines = [f"rankloop serves {told.store} at {address}"]
     key = "$RANKLOOP_ADMIN_KEY"

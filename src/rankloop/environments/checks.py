@@ -10,7 +10,7 @@ import numpy as np
 from rankloop.kernels.arrays import Floats, Ints
 
 SLACK = 1e-9
-"""By how much a number may miss its bounds through rounding."""
+"""Largest amount by which a number may miss its bounds through rounding."""
 
 
 def check_probabilities(name: str, given: Any, least: int = 1) -> Floats:

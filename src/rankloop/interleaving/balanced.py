@@ -119,6 +119,6 @@ class Balanced(Interleaver):
 
     @classmethod
     def preference(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Preference:
-        """Who has more clicks in its top k."""
+        """The ranker with more clicks in its top k wins."""
         credit = cls.credit(notes, clicked)
         return Preference.of_lead(credit[left] - credit[right])

@@ -158,6 +158,6 @@ class TeamDraft(Interleaver):
 
     @classmethod
     def preference(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Preference:
-        """Who has more clicks on the items it placed."""
+        """The ranker with more clicks on the items it placed wins."""
         credit = cls.credit(notes, clicked)
         return Preference.of_lead(credit[left] - credit[right])

@@ -39,7 +39,7 @@ decide; those on stand-ins only where there are no others. A claim that fails is
 scale, or the claim. One that is undecided says what it needs."""
 
 FEW = 6
-"""With so many experiments at most, the page shows everything at once; else a reader opens what is of interest."""
+"""Largest number of experiments with which the page shows everything unfolded."""
 
 RESULTS_TEXT = "all results, one row for each experiment, problem, policy, run, step and measure"
 

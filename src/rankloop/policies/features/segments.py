@@ -126,7 +126,7 @@ class Segments(Mapping[str, FeaturePolicy]):
         self._policy._take_stream(own_stream(seed, self._parts()[1]))
 
     def save(self, path: str | Path) -> None:
-        """Write all segments to one file; `rankloop.load` brings them back to go on bit for bit."""
+        """Write all segments to one file; `rankloop.load` reads them, and they continue bit for bit."""
         write_archive(path, "segments", *self._parts())
 
     @serialised
