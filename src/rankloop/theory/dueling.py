@@ -19,7 +19,7 @@ def merge_constant(alpha: float, n_arms: int, epsilon: float) -> float:
     4066005
     """
     if _log_merge_constant(alpha, n_arms, epsilon) > math.log(np.finfo(np.float64).max):
-        raise ValueError(f"C(epsilon) is too large for a number at alpha = {alpha!r}: take alpha further from 1/2")
+        raise ValueError(f"C(epsilon) is too large for a number at alpha = {alpha!r}: choose alpha further from 1/2")
     return float(_merge_base(alpha, n_arms, epsilon) ** (1 / (2 * alpha - 1)))
 
 

@@ -134,5 +134,5 @@ class DuelingPolicy(Policy):
 def check_n_arms(n_arms: int) -> int:
     """The number of arms, if there is anything to compare."""
     if n_arms == 1:
-        raise ValueError("n_arms must be at least 2, not 1: a single arm has nobody to duel")
+        raise ValueError("n_arms must be at least 2, not 1: a single arm has no opponent")
     return check_whole("n_arms", n_arms, 2)

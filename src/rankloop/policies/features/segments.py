@@ -194,6 +194,6 @@ def _put_together(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Seg
         for field in Ridge._fields:
             own_array, saved = getattr(model, field), arrays[f"model.{field}"][number]
             if own_array.shape != saved.shape:
-                raise ValueError("these are segments of another version of rankloop: go on with the one that wrote it")
+                raise ValueError("these are segments of another version of rankloop: use the version that wrote them")
             own_array[...] = saved
     return segments
