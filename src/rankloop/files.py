@@ -1,4 +1,4 @@
-"""Whatever rankloop has saved, read back."""
+"""Reading back what rankloop has saved."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["load"]
 
 
 def load(path: str | Path, *, seed: int | None = None, fresh_randomness: bool = False) -> Policy | Segments | Result:
-    """Read a saved policy or saved segments, which go on bit for bit where they were saved, or a saved result.
+    """Read a saved policy or saved segments, which continue bit for bit where they were saved, or a saved result.
 
-    To go on bit for bit is right for one process that takes over from another. Where several processes load one file,
+    Continuing bit for bit is right for one process that takes over from another. If several processes load one file,
     each needs random numbers of its own: with the same ones they all show the same "random" lists.
 
     Parameters
@@ -27,7 +27,7 @@ def load(path: str | Path, *, seed: int | None = None, fresh_randomness: bool = 
         Seed of random numbers of its own, another one for each process that loads the file. They depend on what was
         saved too, so that a file saved later gives others for the same seed.
     fresh_randomness
-        Whether to take random numbers of its own from the operating system, which no seed repeats.
+        Whether to take its own random numbers from the operating system, which no seed repeats.
 
     Examples
     --------

@@ -79,8 +79,8 @@ def read_archive(path: str | Path, kind: str | None = None) -> tuple[dict[str, A
         raise ValueError(f"{path} is damaged or was not written by rankloop ({error})") from None
     if version != FORMAT_VERSION:
         raise ValueError(
-            f"{path} has format version {version!r}, this rankloop reads version {FORMAT_VERSION}: "
-            "use the rankloop that wrote it, or save it anew"
+            f"{path} has format version {version!r}, this version of rankloop reads version {FORMAT_VERSION}: "
+            "use the version of rankloop that wrote it, or save it again"
         )
     if kind is not None and found != kind:
         raise ValueError(f"{path} holds a {found}, not a {kind}")

@@ -46,9 +46,7 @@ def test_it_ends_in_a_page_and_data(played: tuple[Path, str]) -> None:
         assert answer["found"] in printed
     assert page.count("<svg") == 4
     evaluate, rerank, *others = answers
-    assert (
-        "40 searches tell little: to choose a ranker that is better than the default one needs about 8,000" in printed
-    )
+    assert "40 searches show little: choosing a ranker that is better than the default takes about 8,000" in printed
     assert "to see lists improve needs 9,600 in all" in rerank["able"]
     assert all("is seen 9 times in 10" in answer["able"] for answer in others)
     assert len(evaluate["rows"]) <= 5

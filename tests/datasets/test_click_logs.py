@@ -110,7 +110,7 @@ def test_every_fault_is_skipped_and_counted(tmp_path) -> None:
         "a click before any query of its session": (2, 1),
         "an item shown twice in one list": (1, 2),
         "a click on an item that was not shown": (2, 3),
-        "a click line that has not 4 fields": (2, 4),
+        "a click line that does not have 4 fields": (2, 4),
         "an action that is neither Q nor C": (2, 6),
         "a query line with fewer than 6 fields": (1, 9),
         "an empty name of a query or item": (2, 11),

@@ -106,7 +106,7 @@ def test_frequent_queries() -> None:
     gain, room = plain_interval([float(world.production(visit.key) - visit.position) for visit in ours])
     assert gain > room
     assert answer.found == (
-        "1 of 48 lists were unsafe. In the last third of the searches, what people look for stood "
+        "1 of 48 lists were unsafe. In the last third of the searches, what people look for was "
         f"{gain:.2f} places above production's place on average (95 % interval {gain - room:.2f} to {gain + room:.2f})."
     )
     assert "are few" in answer.able

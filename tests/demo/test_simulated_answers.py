@@ -22,6 +22,6 @@ def test_simulations_are_compared_by_intervals_which_say_what_would_decide() -> 
     assert compared(few, many) == "A has 0.1 times the regret of B (99% interval: 0.0686 to 0.146)."
     near = compared(few, made_up_result("C", [9.0, 10.5, 12.0]))
     assert near.startswith("A has 0.952 times the regret of C (99% interval: 0.")
-    assert re.search(r"To tell which of the two has less needs about [\d,]+ times as many runs\.$", near)
+    assert re.search(r"To find out which of the two has less takes about [\d,]+ times as many runs\.$", near)
     assert "needs more runs" in compared(made_up_result("A", [1.0]), made_up_result("B", [2.0]))
     assert "no ratio" in compared(made_up_result("A", [0.0, 0.0]), many)

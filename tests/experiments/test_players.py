@@ -41,7 +41,7 @@ def test_what_plays_is_found() -> None:
         ("my_players", "a policy is named as module:name, my_module:MyPolicy for example, not 'my_players'"),
         ("my_players:greedy", "my_players:greedy: my_players has no greedy: did you mean Greedy?"),
         ("my_players:Zebra", "my_players:Zebra: my_players has no Zebra: there are Greedy, Notes and make"),
-        ("my_players:Notes", "my_players:Notes is no policy: it has neither a method rank nor a method duel"),
+        ("my_players:Notes", "my_players:Notes is not a policy: it has neither a method rank nor a method duel"),
         ("my_players:number", "my_players:number is 3: neither a policy nor a class or function that makes one"),
         ("no_players:Greedy", "there is no module no_players in the current folder or among those installed"),
     ],

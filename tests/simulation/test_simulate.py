@@ -445,7 +445,7 @@ def test_files_of_another_version_or_kind_are_refused(tmp_path: Path) -> None:
     header["format"] = FORMAT_VERSION + 1
     with path.open("wb") as file:
         np.savez(file, header=np.frombuffer(json.dumps(header).encode(), np.uint8), **arrays)
-    with pytest.raises(ValueError, match=f"format version {FORMAT_VERSION + 1}, this rankloop reads"):
+    with pytest.raises(ValueError, match=f"format version {FORMAT_VERSION + 1}, this version of rankloop reads"):
         rl.Result.load(path)
     rl.MergeDTS(3).save(path)
     with pytest.raises(ValueError, match="holds a policy, not a result"):

@@ -374,7 +374,7 @@ def test_advice_reads_well() -> None:
     assert text.startswith("Which of 136 rankers is best, at 100,000 comparisons per day?\n\nMergeDTS: alpha=0.262144")
     assert "  about     2.2 days (215,938 comparisons)\n" in text
     assert "  at most   305 days (30,520,697 comparisons)\n" in text
-    assert "\n\nThis rests on\n  - " in text
+    assert "\n\nAssumptions and limits\n  - " in text
     assert max(map(len, text.splitlines())) <= 80
     assert "less than 0.1 days (188 lists)" in str(
         theory.advise_drift(10_000, n_items=10, n_positions=3, gap=0.3, days=100, changes=9)

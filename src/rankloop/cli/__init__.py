@@ -1,4 +1,4 @@
-"""What a person sees: the command line."""
+"""The command line."""
 
 from __future__ import annotations
 

@@ -11,7 +11,9 @@ from rankloop.cli.errors import refusing
 from rankloop.cli.groups import Group
 from rankloop.cli.options import OPTIONS, ListLength, needed
 
-app = typer.Typer(cls=Group, no_args_is_help=True, help="How many days until a decision, and with which parameters.")
+app = typer.Typer(
+    cls=Group, no_args_is_help=True, help="Estimate how many days a decision takes, and with which parameters."
+)
 
 Traffic = Annotated[str, needed("Comparisons or lists per day.", "X")]
 AttractionGap = Annotated[str, needed("The smallest difference in attraction that matters.", "X")]
@@ -21,9 +23,12 @@ Positions = Annotated[str, needed("Positions of a list.", "K")]
 @app.command()
 def rankers(
     traffic: Traffic,
-    rankers: Annotated[str, needed("How many there are.", "N")],
-    gap: Annotated[str, needed("The smallest difference that matters: the better of two wins 1/2 + gap.", "X")],
-    epsilon: Annotated[str, typer.Option(metavar="X", help="How probable it may be to lose the best ranker.")] = "0.01",
+    rankers: Annotated[str, needed("Number of rankers.", "N")],
+    gap: Annotated[
+        str,
+        needed("The smallest difference that matters: the better of two rankers wins with probability 1/2 + gap.", "X"),
+    ],
+    epsilon: Annotated[str, typer.Option(metavar="X", help="Accepted probability of losing the best ranker.")] = "0.01",
 ) -> None:
     """Which of many rankers is best?
 
@@ -42,14 +47,14 @@ def rerank(
     traffic: Traffic,
     items: ListLength,
     gap: AttractionGap,
-    attraction: Annotated[str, needed("How probable a click is on the better of two such items.", "X")],
-    examination: Annotated[str, needed("How probable it is that the last position is looked at.", "X")],
+    attraction: Annotated[str, needed("Probability of a click on the better of two such items.", "X")],
+    examination: Annotated[str, needed("Probability that a user looks at the last position.", "X")],
     wrong_pairs: Annotated[
         str | None,
         typer.Option(metavar="N", help="Pairs of the production list in the wrong order.", show_default="all"),
     ] = None,
 ) -> None:
-    """In which order should the items of a production list stand?
+    """What is the best order of the items of a production list?
 
     Example: rankloop advise rerank --traffic 2e4 --items 10 --gap 0.1 --attraction 0.5 --examination 0.5
     """
@@ -70,12 +75,12 @@ def rerank(
 @app.command()
 def drift(
     traffic: Traffic,
-    items: Annotated[str, needed("How many there are.", "L")],
+    items: Annotated[str, needed("Number of items.", "L")],
     positions: Positions,
     gap: AttractionGap,
-    days: Annotated[str, needed("How long this will run.", "X")],
-    changes: Annotated[str, needed("How often preferences change in that time.", "X")],
-    epsilon: Annotated[str, typer.Option(metavar="X", help="How wide the policies' bounds are.")] = "0.5",
+    days: Annotated[str, needed("Days that this will run.", "X")],
+    changes: Annotated[str, needed("Number of changes of preferences in that time.", "X")],
+    epsilon: Annotated[str, typer.Option(metavar="X", help="Width of the policies' confidence bounds.")] = "0.5",
 ) -> None:
     """How long until a change is followed, and how long to remember?
 

@@ -124,7 +124,7 @@ def _policies(base: type[Any]) -> dict[str, Any]:
 
 
 def default_policies() -> list[str]:
-    """Those of the thesis' comparison that are known here."""
+    """The policies of the thesis' comparison that exist here."""
     known = dueling_policies()
     return [name for name in CHAPTER_2 if name in known]
 
@@ -268,7 +268,7 @@ def _no_matrix(text: str, builtin: list[str]) -> str:
 
 
 def no_file(text: str) -> str:
-    """That a file is missing, and which one may be meant."""
+    """A message that a file is missing, with the file that may be meant."""
     path = Path(text)
     files = [other for other in path.parent.iterdir() if other.is_file()] if path.parent.is_dir() else []
     beside = {other.stem: other.name for other in files}

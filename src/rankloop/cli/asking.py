@@ -21,7 +21,7 @@ Url = Annotated[
     typer.Option(
         metavar="URL",
         envvar="RANKLOOP_URL",
-        help="Address of a service that runs, which is asked with the key in RANKLOOP_ADMIN_KEY.",
+        help="Address of a running service to send this to, with the admin key in RANKLOOP_ADMIN_KEY.",
     ),
 ]
 

@@ -14,17 +14,21 @@ from rankloop.cli.options import OPTIONS, ListLength, Matrix, needed, option
 app = typer.Typer(
     cls=Group,
     no_args_is_help=True,
-    help="What the theorems promise: bounds on regret, and the parameters that go with them.",
+    help="Print what the theorems guarantee: bounds on regret, and their parameters.",
 )
 
 Horizon = Annotated[str, needed("Steps: duels, or lists shown.", "N")]
-Alpha = Annotated[str, typer.Option(metavar="X", help="Of MergeDTS; the theorem needs more than 1/2.")]
-BatchSize = Annotated[str, typer.Option(metavar="N", help="Of MergeDTS; the theorem needs at least 4.")]
+Alpha = Annotated[
+    str, typer.Option(metavar="X", help="Exploration parameter of MergeDTS; the theorem needs more than 1/2.")
+]
+BatchSize = Annotated[
+    str, typer.Option(metavar="N", help="Rankers per batch of MergeDTS; the theorem needs at least 4.")
+]
 
 
 @app.command()
 def merge_dts(
-    rankers: Annotated[str, needed("How many there are.", "N")],
+    rankers: Annotated[str, needed("Number of rankers.", "N")],
     gap: Annotated[str, needed("The smallest |p - 1/2| of two rankers.", "X")],
     horizon: Horizon,
     alpha: Alpha = "1.01",
@@ -46,7 +50,7 @@ def merge_dts(
 
 @app.command()
 def duel(matrix: Matrix, horizon: Horizon = "1e7", alpha: Alpha = "1.01", batch_size: BatchSize = "4") -> None:
-    """The regret of MergeDTS on a preference matrix, and what no policy can do better than.
+    """The regret of MergeDTS on a preference matrix, and a lower bound for any policy.
 
     Example: rankloop bounds duel cycle --horizon 1e7
     """
@@ -61,7 +65,7 @@ def duel(matrix: Matrix, horizon: Horizon = "1e7", alpha: Alpha = "1.01", batch_
         gap = smallest_gap(problem.preferences)
     rows = [
         ("smallest gap", f"{gap:.4g}"),
-        ("any consistent policy, as time goes on, at least", _number(lower)),
+        ("any consistent policy, in the long run, at least", _number(lower)),
     ]
     if problem.assumptions.met:
         rows.append(("a Condorcet winner and assumptions 2.1 and 2.2, for the bounds of MergeDTS", "met"))
@@ -75,11 +79,11 @@ def duel(matrix: Matrix, horizon: Horizon = "1e7", alpha: Alpha = "1.01", batch_
 def bubble_rank(
     items: ListLength,
     gap: Annotated[str, needed("The smallest difference of two items' attractions.", "X")],
-    chi_min: Annotated[str, needed("How probable it is that the last position is looked at.", "X")],
+    chi_min: Annotated[str, needed("Probability that a user looks at the last position.", "X")],
     horizon: Horizon,
     wrong_pairs: Annotated[str, needed("Pairs of the production list in the wrong order, |V_0|.", "N")],
     chi_max: Annotated[
-        str, typer.Option(metavar="X", help="How probable it is that the first position is looked at.")
+        str, typer.Option(metavar="X", help="Probability that a user looks at the first position.")
     ] = "1.0",
 ) -> None:
     """The regret of BubbleRank, and how safe it is.
@@ -108,24 +112,29 @@ def bubble_rank(
 
 @app.command()
 def drift(
-    items: Annotated[str, needed("How many there are.", "L")],
+    items: Annotated[str, needed("Number of items.", "L")],
     gap: Annotated[str, needed("The smallest difference in attraction to the items that should be shown.", "X")],
-    breakpoints: Annotated[str, needed("How often preferences change.", "N")],
+    breakpoints: Annotated[str, needed("Number of changes of preferences.", "N")],
     horizon: Horizon,
     epsilon: Annotated[
         str,
         typer.Option(
-            metavar="X", help="Of the policies: between 1/2, their default, which the theorems leave out, and 1."
+            metavar="X",
+            help="Width of the policies' confidence bounds: above 1/2, their default, and below 1.",
         ),
     ] = "0.6",
-    gamma: Annotated[str | None, option("Of CascadeDUCB.", "X", "from horizon and breakpoints")] = None,
-    window: Annotated[str | None, option("Of CascadeSWUCB.", "N", "from horizon and breakpoints")] = None,
+    gamma: Annotated[str | None, option("Discount of CascadeDUCB.", "X", "from horizon and breakpoints")] = None,
+    window: Annotated[
+        str | None, option("Window of CascadeSWUCB, in lists.", "N", "from horizon and breakpoints")
+    ] = None,
     attraction: Annotated[
         str | None,
-        typer.Option(metavar="X", help="Of good items, for the lower bound; half of the items are good there."),
+        typer.Option(
+            metavar="X", help="Attraction of good items, for the lower bound, in which half of the items are good."
+        ),
     ] = None,
 ) -> None:
-    """The regret of CascadeDUCB and CascadeSWUCB, and what no policy can do better than.
+    """The regret of CascadeDUCB and CascadeSWUCB, and a lower bound for any policy.
 
     Example: rankloop bounds drift --items 10 --gap 0.2 --breakpoints 10 --horizon 1e6 --attraction 0.5
     """
@@ -150,8 +159,8 @@ def drift(
         if attraction is not None:
             good = number("--attraction", attraction)
             lower = float(drift_lower_bound(steps, n_items=n_items, attraction=good, gap=difference))
-            rows.append(("any policy on the hard problem, as time goes on, at least", _number(lower)))
-    rows += _trivial(min(ducb, swucb), float(steps), "1 click a list")
+            rows.append(("any policy on the hard problem, in the long run, at least", _number(lower)))
+    rows += _trivial(min(ducb, swucb), float(steps), "1 click per list")
     _show(f"Drift: {n_items:,} items, {changes:,} changes in {steps:,} lists, epsilon {width:g}", rows)
 
 
@@ -161,7 +170,11 @@ def hybrid(
     positions: Annotated[str, needed("Positions of a list.", "K")],
     horizon: Horizon,
     largest_attraction: Annotated[
-        str, typer.Option(metavar="X", help="Of any item, for eta, the greedy list's share of the best one's reward.")
+        str,
+        typer.Option(
+            metavar="X",
+            help="Largest attraction of any item, for eta, the greedy list's share of the best list's reward.",
+        ),
     ] = "1.0",
 ) -> None:
     """The scaled regret of CascadeHybrid, and the gamma it needs.
@@ -200,7 +213,7 @@ def _merge_dts(n_arms: int, gap: float, steps: int, alpha_text: str, batch_size:
     return [
         ("alpha, batch size and C(1/horizon) of MergeDTS", f"{alpha:g}, {batch_size}, {_number(constant)}"),
         (f"MergeDTS, with probability of at least 1 - {1 / steps:.3g}, less than", _number(bound)),
-        ("duels of two rankers before their batch is merged, likewise, at most", _number(pair)),
+        ("duels of two rankers before their batch is merged, with the same probability, at most", _number(pair)),
         ("MergeDTS, expected, at most", _number(bound + 1)),
         *_trivial(bound, steps / 2, "1/2 per duel"),
     ]
@@ -210,7 +223,7 @@ def _trivial(bound: float, largest: float, reason: str) -> list[tuple[str, str]]
     """What can be lost at all, where a bound says no more than that."""
     if bound < largest:
         return []
-    return [(f"but no more than {reason} can be lost: so far the bound says nothing", _number(largest))]
+    return [(f"but no more than {reason} can be lost: the bound says nothing yet", _number(largest))]
 
 
 def _number(value: float) -> str:

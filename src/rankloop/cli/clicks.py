@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rankloop.click_models import ClickModel
     from rankloop.datasets import ClickLog
 
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Fit click models to click logs, and judge them.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Fit click models to click logs, and evaluate them.")
 
 SYNTHETIC = "synthetic"
 SYNTHETIC_SESSIONS = 20_000
@@ -29,8 +29,8 @@ SYNTHETIC_SESSIONS = 20_000
 LogArgument = Annotated[
     str,
     typer.Argument(
-        help="A click log: Yandex' format, CSV, Parquet or UBI queries as JSON lines, also packed with gzip; "
-        f"or the word {SYNTHETIC} for one that is made up.",
+        help="A click log: Yandex' format, CSV, Parquet or UBI queries as JSON lines, also compressed with gzip; "
+        f"or the word {SYNTHETIC} for a generated log.",
         metavar="LOG",
     ),
 ]
@@ -49,8 +49,8 @@ def fit(
     min_items: Annotated[str, option("With --queries: only queries that show this many items.", "N")] = "10",
     smoothing: Annotated[str, option("Pseudo-observations added to those of each parameter.", "X")] = "5",
     exact: Annotated[bool, typer.Option("--exact", help="Fit DCM and SDBN by EM instead of counting.")] = False,
-    tolerance: Annotated[str, option("EM ends when it gains less log-likelihood per session.", "X")] = "1e-6",
-    max_iterations: Annotated[str, option("EM ends after this many iterations anyway.", "N")] = "500",
+    tolerance: Annotated[str, option("Gain of log-likelihood per session below which EM stops.", "X")] = "1e-6",
+    max_iterations: Annotated[str, option("Iterations after which EM stops in any case.", "N")] = "500",
     events: EventsOption = None,
     positions: PositionsOption = "10",
 ) -> None:
@@ -105,7 +105,7 @@ def evaluate(
     events: EventsOption = None,
     positions: PositionsOption = "10",
 ) -> None:
-    """Judge fitted click models on a log: log-likelihood a session and perplexity, overall and by position."""
+    """Evaluate fitted click models on a log: log-likelihood per session and perplexity, overall and by position."""
     with refusing():
         from rankloop.click_models import load
 
@@ -124,15 +124,17 @@ def evaluate(
 
 @app.command()
 def generate(
-    out: Annotated[Path, typer.Argument(help="The file to write, in Yandex' format, or as CSV if it ends so.")],
-    sessions: Annotated[str, typer.Option(metavar="N", help="How many sessions.")] = str(SYNTHETIC_SESSIONS),
-    queries: Annotated[str, typer.Option(metavar="N", help="How many queries.")] = "100",
+    out: Annotated[
+        Path, typer.Argument(help="The file to write: CSV if its name ends with .csv, otherwise Yandex' format.")
+    ],
+    sessions: Annotated[str, typer.Option(metavar="N", help="Number of sessions.")] = str(SYNTHETIC_SESSIONS),
+    queries: Annotated[str, typer.Option(metavar="N", help="Number of queries.")] = "100",
     model: Annotated[str, typer.Option(help="The click model of the users: CM, DCM or PBM.")] = "DCM",
     seed: Annotated[
         str, typer.Option(metavar="N", help="Seed of the sessions; queries and their items stay the same.")
     ] = "0",
 ) -> None:
-    """Write a made-up click log."""
+    """Write a generated click log."""
     with refusing():
         from rankloop.datasets import synthetic_click_log, write_csv, write_yandex
 

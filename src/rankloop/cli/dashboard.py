@@ -18,13 +18,13 @@ def dashboard(
     host: Annotated[
         str, typer.Option(help="Address of this machine to listen on: 127.0.0.1, ::1 or localhost.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any that is free.")] = 8001,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free port.")] = 8001,
 ) -> None:
     """Show a store in a browser, read-only, until Ctrl-C.
 
-    A service may write to the store meanwhile: nothing is locked.
+    A service may write to the store at the same time: nothing is locked.
 
-    The address that is printed holds a key, and works on this machine alone.
+    The printed address contains an access key, and works only on this machine.
 
     Example: rankloop live dashboard --store shop.db
     """

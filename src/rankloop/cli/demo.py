@@ -1,4 +1,4 @@
-"""`rankloop demo`: the four problems live, at small scale, ending in a page to look at."""
+"""`rankloop demo`: the four problems live, at small scale, with a report."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ IN_THE_REPORT = ("duels-cycle", "rerank-violations", "drift-regret", "diversity-
 
 
 def demo(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the report and the data.")] = Path("demo-results"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the report and the data.")] = Path(
+        "demo-results"
+    ),
     visits: Annotated[str | None, option("Visitors of each problem.", "N", "as each problem needs")] = None,
     in_simulation: Annotated[
-        bool, typer.Option("--simulated/--no-simulated", help="Whether to go on to longer comparisons, simulated.")
+        bool, typer.Option("--simulated/--no-simulated", help="Whether to add longer comparisons in simulation.")
     ] = False,
     horizon: Annotated[str | None, option("Steps in a simulated run.", "N", "as each problem needs")] = None,
     runs: Annotated[str | None, option("Simulated runs of each policy.", "N", "as each problem needs")] = None,
     seed: Seed = "0",
     judged: Annotated[
-        bool, typer.Option("--claims/--no-claims", help="Whether to go on to some of the thesis' claims, judged.")
+        bool, typer.Option("--claims/--no-claims", help="Whether to add tests of some of the thesis' claims.")
     ] = False,
 ) -> None:
     """Run all four problems live: a service, simulated visitors, a table for each question, and a report."""
@@ -40,7 +42,7 @@ def demo(
     n_runs = whole_or_none("--runs", runs, 1)
     first_seed = whole("--seed", seed, 0)
     if not in_simulation and (n_steps or n_runs):
-        raise Refused("--horizon and --runs are for what is simulated: add --simulated")
+        raise Refused("--horizon and --runs are for simulations: add --simulated")
 
     from rankloop import __version__
     from rankloop.cli.running import check_writable
@@ -51,8 +53,8 @@ def demo(
     if in_simulation:
         from rankloop.demo.simulated import PAGE, compare_in_simulation
 
-        beside[PAGE] = "longer comparisons, simulated"
-    beside |= {"reproduction/index.html": "claims of the thesis, judged"} if judged else {}
+        beside[PAGE] = "longer comparisons in simulation"
+    beside |= {"reproduction/index.html": "claims of the thesis, tested"} if judged else {}
     with refusing("cannot run the demo"):
         from rankloop.demo.children import interruptible
         from rankloop.demo.running import look_again, replayed, report, run
@@ -103,8 +105,8 @@ def _print_results(sections: Iterable[Section]) -> None:
 
 
 def _judge(out: Path, seed: int) -> None:
-    """A small part of what `rankloop reproduce` does: the thesis' experiments run anew, and its claims judged."""
+    """A small part of what `rankloop reproduce` does: some of the thesis' experiments, and tests of its claims."""
     from rankloop.cli.reproduce import reproduce
 
-    print(f"\nNow {len(IN_THE_REPORT)} of the thesis' experiments, at a small scale, and what they say of its claims:")
+    print(f"\nNow {len(IN_THE_REPORT)} of the thesis' experiments, at a small scale, with tests of its claims:")
     reproduce(list(IN_THE_REPORT), out=out, seed=str(seed), beside="../index.html")

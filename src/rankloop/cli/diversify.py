@@ -28,27 +28,27 @@ def diversify(
         str | None,
         typer.Argument(
             metavar="[DATA]",
-            help="Ratings: MovieLens or Yahoo! Music R2, a folder or the archive as downloaded; a made-up catalogue if "
-            "not given.",
+            help="Ratings: MovieLens or Yahoo! Music R2, a folder or the archive as downloaded; a generated catalogue "
+            "if not given.",
             show_default=False,
         ),
     ] = None,
     trade_off: Annotated[
         str,
-        typer.Option("--lambda", metavar="X", help="What users want: from 0, diversity alone, to 1, relevance alone."),
+        typer.Option("--lambda", metavar="X", help="What users want, from 0 (only diversity) to 1 (only relevance)."),
     ] = "0.5",
     policies: Annotated[str, policies_like("CascadeHybrid(gamma=0.5)")] = CHAPTER_5,
     positions: Annotated[str, typer.Option(metavar="K", help="Positions of a list.")] = "10",
-    topics: Annotated[str, typer.Option(metavar="D", help="Take the D topics with most items.")] = "20",
+    topics: Annotated[str, typer.Option(metavar="D", help="Number of topics, those with the most items.")] = "20",
     scaled: Annotated[
         bool,
         typer.Option(
             "--scaled/--unscaled",
-            help="Whether relevance features are singular vectors times singular values, which is our choice, or the "
+            help="Whether relevance features are singular vectors times singular values (our choice), or the "
             "vectors alone.",
         ),
     ] = True,
-    users: Annotated[str, typer.Option(metavar="N", help="Simulated users; the thesis takes 500.")] = "10",
+    users: Annotated[str, typer.Option(metavar="N", help="Simulated users; the thesis has 500.")] = "10",
     runs: Annotated[str, typer.Option(metavar="N", help="Runs of each policy for each user; the thesis: 2.")] = "1",
     horizon: Annotated[str, typer.Option(metavar="N", help="Lists shown in a run; the thesis: 5e4.")] = "1e4",
     workers: Workers = None,
@@ -56,11 +56,11 @@ def diversify(
     seed: Seed = "0",
     checkpoints: Annotated[str, option("Points of a curve, spread evenly.", "N")] = "50",
 ) -> None:
-    """Compare policies that rank by features before users who want relevance, diversity, or both.
+    """Compare policies that rank by features, with users who want relevance, diversity, or both.
 
-    Ends with a table and plots, and with the list that each policy has learned for the first user and why.
+    The results are a table, plots, and the list that each policy has learned for the first user, with the reasons.
 
-    Runs are saved as they finish: the same command goes on where it was interrupted, and more runs or policies add to
+    Runs are saved as they finish: the same command continues where it was interrupted, and more runs or policies add to
     what is there.
     """
     options = RunOptions.read(horizon, runs, seed, checkpoints, workers)

@@ -32,10 +32,10 @@ def drift(
     seed: Seed = "0",
     checkpoints: Annotated[str, typer.Option(metavar="N", help="Points of a curve, spread evenly over time.")] = "200",
 ) -> None:
-    """Run click bandits on queries whose users change their minds, and compare regret.
+    """Run click bandits on queries whose users change their tastes, and compare regret.
 
     In every second of ten epochs three random items of a query rise to an attraction of 0.9, and fall back after it;
-    its three best items stay. Runs are saved as they finish: the same command goes on where it was interrupted, and
+    its three best items stay. Runs are saved as they finish: the same command continues where it was interrupted, and
     more runs or policies add to what is there.
     """
     options = RunOptions.read(horizon, runs, seed, checkpoints, workers)

@@ -23,7 +23,7 @@ def duel(
     policies: Annotated[
         str | None,
         typer.Option(
-            help="Names with commas between them, parameters in brackets: 'MergeDTS,MergeDTS(alpha=1.01)'; or all.",
+            help="Names separated by commas, parameters in brackets: 'MergeDTS,MergeDTS(alpha=1.01)'; or all.",
             show_default="those of the thesis",
         ),
     ] = None,
@@ -38,7 +38,7 @@ def duel(
 ) -> None:
     """Run dueling bandits on a preference matrix and compare their regret.
 
-    Runs are saved as they finish: the same command goes on where it was interrupted, and more runs or policies add to
+    Runs are saved as they finish: the same command continues where it was interrupted, and more runs or policies add to
     what is there.
     """
     options = RunOptions.read(horizon, runs, seed, checkpoints, workers)

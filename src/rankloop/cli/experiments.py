@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def experiments() -> None:
-    """List the experiments of the thesis, and what each takes at each scale."""
+    """List the experiments of the thesis, and the size of each at each scale."""
     from rich import box
     from rich.markup import escape
     from rich.table import Table

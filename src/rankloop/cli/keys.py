@@ -17,7 +17,7 @@ from rankloop.extras import extra
 if TYPE_CHECKING:
     from rankloop.service.keys import KeyRing
 
-app = typer.Typer(no_args_is_help=True, help="Make, list and revoke the access keys of a service.")
+app = typer.Typer(no_args_is_help=True, help="Create, list and revoke the access keys of a service.")
 
 
 @contextmanager
@@ -48,23 +48,23 @@ def _ring(store: str) -> Iterator[KeyRing]:
 
 @app.command()
 def create(
-    role: Annotated[str, typer.Option(help="What it may do: rank (and events), events, read or admin.")],
+    role: Annotated[str, typer.Option(help="Role of the key: rank (and events), events, read or admin.")],
     loop: Annotated[
-        list[str] | None, typer.Option(help="Loop that it is for; repeat for several. All if none.")
+        list[str] | None, typer.Option(help="Loop that it may use, repeatable; all loops if not given.")
     ] = None,
-    expires: Annotated[str | None, typer.Option(help="How long it is valid, such as 90d.")] = None,
+    expires: Annotated[str | None, typer.Option(help="Time for which it is valid, such as 90d.")] = None,
     origin: Annotated[
         list[str] | None,
         typer.Option(
             help="Origin of web pages that may send events with it, such as https://shop.example; repeatable."
         ),
     ] = None,
-    note: Annotated[str, typer.Option(help="What it is for, to be listed.")] = "",
+    note: Annotated[str, typer.Option(help="Note on its purpose, shown by `list`.")] = "",
     store: Store = DEFAULT_STORE,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make an access key. It is shown once; the store keeps a digest.
+    """Create an access key. It is shown once; the store keeps only a digest.
 
     Example: rankloop live keys create --role rank --loop search --expires 90d
     """
@@ -116,7 +116,7 @@ def revoke(
     store: Store = DEFAULT_STORE,
     url: Url = None,
 ) -> None:
-    """Make an access key invalid, at once and for ever."""
+    """Revoke an access key, at once and permanently."""
     if url is not None:
         ask(url, "DELETE", path_of("v1", "keys", id_))
     else:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankloop.live import Whole
 
 app = typer.Typer(
-    cls=Group, no_args_is_help=True, help="Look at live loops, check their journal, undo what was learned."
+    cls=Group, no_args_is_help=True, help="Inspect live loops, verify their journal, undo what was learned."
 )
 
 Store = Annotated[
@@ -73,7 +73,7 @@ def status(
     store: Store = DEFAULT_STORE,
     as_json: AsJson = False,
 ) -> None:
-    """What each loop has shown, heard and found.
+    """Show the counts, uplift and results of each loop.
 
     Example: rankloop live status --store shop.db
     """
@@ -130,7 +130,7 @@ def explain(
     store: Store = DEFAULT_STORE,
     as_json: AsJson = False,
 ) -> None:
-    """Why this list: who decided, on what evidence, what came back, what was learned."""
+    """Explain why a list was shown: who decided, on what evidence, the user's events, and what was learned."""
     with opened(store) as live:
         found = live.explain(impression)
     print_json(found.to_json()) if as_json else print(found)
@@ -138,7 +138,7 @@ def explain(
 
 @app.command()
 def verify(store: Store = DEFAULT_STORE, as_json: AsJson = False) -> None:
-    """Replay the journal: derive every list and every state anew; exit code 1 at the first difference."""
+    """Replay the journal and derive every list and every state again; exit code 1 at the first difference."""
     with opened(store) as live, _counting("entries replayed") as progress:
         found = live.verify(progress)
     print_json({"ok": found.ok, **vars(found)}) if as_json else print(found)
@@ -152,12 +152,12 @@ Loop = Annotated[str, typer.Argument(help="Name of the loop.", show_default=Fals
 @app.command()
 def revert(
     loop: Loop,
-    key: Annotated[str, typer.Argument(help="Key whose learner is set back.", show_default=False)],
+    key: Annotated[str, typer.Argument(help="Key to revert.", show_default=False)],
     store: Store = DEFAULT_STORE,
     url: Url = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Set a key back to production's list, and forget all evidence about it."""
+    """Return a key to production's list, and forget all evidence about it."""
 
     def confirm(best: Sequence[str]) -> None:
         if not yes:
@@ -210,7 +210,7 @@ def export(
     file: Annotated[Path, typer.Argument(help="File to write, .jsonl or .parquet.", show_default=False)],
     store: Store = DEFAULT_STORE,
 ) -> None:
-    """Write the whole journal as a table: what was shown, with its propensity, what came back, what was learned."""
+    """Write the whole journal as a table: lists with their propensities, events, and what was learned."""
     with opened(store) as live, _counting("rows written") as progress:
         n = live.export(file, progress)
     print(f"{n:,} rows in {file}")

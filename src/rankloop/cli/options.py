@@ -21,14 +21,14 @@ def option(text: str, metavar: str, default: bool | str = True) -> Any:
 
 def policies_like(example: str) -> Any:
     """The option that names policies, with an example of how to give one a parameter."""
-    return typer.Option(help=f"Names with commas between them, parameters in brackets: '{example}'; or all.")
+    return typer.Option(help=f"Names separated by commas, parameters in brackets: '{example}'; or all.")
 
 
 Runs = Annotated[str, typer.Option(metavar="N", help="Independent runs of each policy.")]
 RunsOfQuery = Annotated[str, typer.Option(metavar="N", help="Independent runs of each policy on each query.")]
 Workers = Annotated[str | None, typer.Option(metavar="N", help="Threads.", show_default="all cores")]
 Seed = Annotated[str, typer.Option(metavar="N", help="Seed of all random numbers.")]
-ListLength = Annotated[str, needed("How many the list has.", "K")]
+ListLength = Annotated[str, needed("Items in the list.", "K")]
 Matrix = Annotated[
     str,
     typer.Argument(
@@ -50,7 +50,7 @@ ListsShown = Annotated[str, option("Lists shown in a run.", "N")]
 LogarithmicPoints = Annotated[str, option("Points of a curve, spread evenly on a logarithmic scale.", "N")]
 Queries = Annotated[
     str | None,
-    typer.Option(metavar="N", help="Take the first N queries.", show_default="all of a file, 10 built-in"),
+    typer.Option(metavar="N", help="Number of queries, the first N.", show_default="all of a file, 10 built-in"),
 ]
 
 

@@ -29,29 +29,32 @@ def preferences(
             show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the matrix goes.")] = Path("matrix.npz"),
+    out: Annotated[Path, typer.Option(metavar="FILE", help="File of the matrix.")] = Path("matrix.npz"),
     user: Annotated[str, option("Who clicks: perfect, navigational or informational.", "NAME")] = "navigational",
     interleaver: Annotated[str, option("probabilistic, team-draft, balanced or optimised.", "NAME")] = "probabilistic",
     comparisons: Annotated[str | None, option("Comparisons of each pair.", "N", "400000")] = None,
     error: Annotated[
         str | None,
-        typer.Option(metavar="E", help="Standard error wanted of each entry, with at most --comparisons of a pair."),
+        typer.Option(metavar="E", help="Standard error of each entry to reach, with at most --comparisons per pair."),
     ] = None,
     length: Annotated[str, typer.Option(metavar="N", help="Documents in a list.")] = "10",
     estimator: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="marginal, exact over teams where known; sampled; or binary, the favoured ranker wins."
+            metavar="NAME",
+            help="marginal (exact over all teams, where known), sampled, or binary (the favoured ranker wins).",
         ),
     ] = "marginal",
     ties: Annotated[
         str, typer.Option(metavar="NAME", help="Order of documents with equal scores: random, pessimistic or redrawn.")
     ] = "random",
-    queries: Annotated[str | None, option("Only so many queries, picked at random.", "N", "all")] = None,
+    queries: Annotated[str | None, option("Number of queries to use, drawn at random.", "N", "all")] = None,
     features: Annotated[str | None, option("Features to be rankers, such as 1-5,110.", "LIST", "all")] = None,
     scores: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="A ranker's scores, one a line as in DATA; instead of features, repeatable."),
+        typer.Option(
+            metavar="FILE", help="A ranker's scores, one per line as in DATA; instead of features, repeatable."
+        ),
     ] = None,
     run: Annotated[
         list[Path] | None,
@@ -61,12 +64,12 @@ def preferences(
         Path | None,
         typer.Option(metavar="FILE", help="LETOR data to train LambdaMART rankers on; instead of features."),
     ] = None,
-    models: Annotated[str, typer.Option(metavar="N", help="How many rankers to train with --train.")] = "24",
+    models: Annotated[str, typer.Option(metavar="N", help="Number of rankers to train with --train.")] = "24",
     seed: Seed = "0",
     workers: Workers = None,
-    cache: Annotated[bool, typer.Option(help="Keep what was read beside DATA, to read it faster next time.")] = True,
+    cache: Annotated[bool, typer.Option(help="Cache the parsed DATA beside it, to read it faster next time.")] = True,
 ) -> None:
-    """Measure how often each ranker beats each other, by interleaving before simulated users.
+    """Measure how often each ranker beats each other one, by interleaving with simulated users.
 
     Finished pairs are kept in the folder FILE.partial: the same command continues where it was interrupted. The matrix
     is for `rankloop duel`.

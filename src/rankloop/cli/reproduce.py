@@ -1,4 +1,4 @@
-"""`rankloop reproduce`: the thesis' experiments run anew, its claims judged, and a report of both."""
+"""`rankloop reproduce`: run the thesis' experiments again, test its claims, and write a report of both."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ def reproduce(
     ] = "smoke",  # so that whoever tries the command sees the whole of it soon, and only then spends hours
     data: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where the real datasets are; stand-ins are used for those it has not."),
+        typer.Option(metavar="DIR", help="Folder of the real datasets; stand-ins replace those that are missing."),
     ] = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where runs are kept, and the report goes.")] = Path(
-        "reproduction"
-    ),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the runs and the report.")] = Path("reproduction"),
     cluster: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="The scheduler of a Dask cluster that shall do the work.")
+        str | None, typer.Option(metavar="ADDRESS", help="Address of the scheduler of a Dask cluster to run on.")
     ] = None,
     with_: Annotated[
         list[str] | None,
         typer.Option(
-            "--with", metavar="MODULE:POLICY", help="A policy of yours that joins every experiment it can play in."
+            "--with", metavar="MODULE:POLICY", help="Your own policy, added to every experiment that suits it."
         ),
     ] = None,
     runs: Annotated[
         str | None,
-        typer.Option(metavar="N", help="Runs of each policy, instead of as many as the scale says; only new ones run."),
+        typer.Option(
+            metavar="N", help="Runs of each policy, instead of the scale's number; only new ones are computed."
+        ),
     ] = None,
     workers: Annotated[str | None, typer.Option(metavar="N", help="Runs at once.", show_default="all cores")] = None,
     seed: Annotated[str, typer.Option(metavar="N", help="Seed of all random numbers.")] = "0",
     beside: Annotated[str | None, typer.Option(hidden=True, help="Page that the report links to.")] = None,
 ) -> None:
-    """Run the thesis' experiments anew, judge its claims, and write a report.
+    """Run the thesis' experiments again, test its claims, and write a report.
 
-    Runs are kept as they finish: the same command goes on where it was interrupted, and another scale, more runs or
+    Runs are kept as they finish: the same command continues where it was interrupted, and another scale, more runs or
     more policies add to what is there.
     """
     from rankloop.experiments.declare import SCALES

@@ -46,7 +46,7 @@ def rerank(
 ) -> None:
     """Run click bandits on queries, each with its production list, and compare regret, safety and NDCG.
 
-    Runs are saved as they finish: the same command goes on where it was interrupted, and more runs or policies add to
+    Runs are saved as they finish: the same command continues where it was interrupted, and more runs or policies add to
     what is there.
     """
     options = RunOptions.read(horizon, runs, seed, checkpoints, workers)

@@ -26,7 +26,7 @@ def serve(
     store: Store = DEFAULT_STORE,
     config: Annotated[str | None, typer.Option(metavar="FILE", help="A rankloop.toml with loops and limits.")] = None,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any that is free.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free port.")] = 8000,
     workers: Annotated[int, typer.Option(min=1, help="Number of processes; several need PostgreSQL.")] = 1,
     partitions: Annotated[
         int | None,
@@ -41,19 +41,20 @@ def serve(
     peer_port: Annotated[
         int,
         typer.Option(
-            min=0, max=65535, help="First of the ports for other workers: one for each worker, and one; 0 for any."
+            min=0,
+            max=65535,
+            help="First of the ports for other workers, one per worker and one more; 0 for any free ports.",
         ),
     ] = 0,
     lease: Annotated[
-        float, typer.Option(min=0.5, max=60, help="Seconds after which others take over from a worker that is silent.")
+        float,
+        typer.Option(min=0.5, max=60, help="Seconds after which others take over from a worker that does not respond."),
     ] = 5.0,
-    demo: Annotated[
-        bool, typer.Option("--demo", help="Serve an example: a search site, and simulated users who click.")
-    ] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Serve an example: a search site with simulated users.")] = False,
 ) -> None:
     """Serve the loops of a store over HTTP until Ctrl-C or SIGTERM.
 
-    Without arguments: on this machine alone, with the store rankloop.db in this folder.
+    Without arguments it serves only this machine, with the store rankloop.db in the current folder.
 
     Example: rankloop serve --store shop.db --config rankloop.toml --port 8000
     """
@@ -91,7 +92,7 @@ def serve(
 
 
 def _greet(told: Greeting) -> None:
-    """Where it is, the key if it was made just now, and how to begin."""
+    """Print the address, the access key if it is new, and how to begin."""
     address = told.address
     lines = [f"rankloop serves {told.store} at {address}"]
     key = "$RANKLOOP_ADMIN_KEY"

@@ -23,7 +23,7 @@ def console() -> Console:
 
 
 def new_table(title: str) -> Table:
-    """A table in the house's style."""
+    """A table in the style of all commands."""
     return Table(title=escape(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
 
 

@@ -12,7 +12,7 @@ from rankloop.datasets.yandex import read_yandex
 
 
 def read_click_log(path: str | Path, *, events: str | Path | None = None, n_positions: int = 10) -> ClickLog:
-    """Read a click log; what the file holds is told from how it begins.
+    """Read a click log; its format is recognised from the beginning of the file.
 
     Parameters
     ----------

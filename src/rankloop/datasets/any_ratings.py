@@ -12,7 +12,7 @@ from rankloop.datasets.yahoo_music import RATINGS, read_yahoo_music
 
 
 def read_ratings(path: str | Path | Sequence[str | Path], *, name: str | None = None) -> Ratings:
-    """Read MovieLens or Yahoo! Music R2; which of them is told from the names of the files.
+    """Read MovieLens or Yahoo! Music R2; the names of the files decide which.
 
     Parameters
     ----------

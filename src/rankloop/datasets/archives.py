@@ -102,7 +102,7 @@ def _members(path: Path, opened: ExitStack) -> list[Member]:
     except DAMAGES as error:
         raise ValueError(f"{path} is damaged: it cannot be unpacked ({error})") from None
     if path.name.endswith((".zip", ".tgz", ".tar.gz", ".tar")):
-        raise ValueError(f"{path} is damaged: it is not the archive that its name says")
+        raise ValueError(f"{path} is damaged: it is not an archive of the kind that its name says")
     return [_member(path)]
 
 

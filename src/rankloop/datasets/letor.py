@@ -16,7 +16,7 @@ from rankloop.datasets.letor_text import LetorLines, read_letor_text, write_leto
 from rankloop.storage import replacing
 
 CACHE_VERSION = 1
-"""To be raised whenever the same text would be read into other arrays."""
+"""Version of the cache, to be raised whenever the same text would be read into other arrays."""
 
 CACHE_SUFFIX = ".rankloop.npz"
 

@@ -152,11 +152,11 @@ def _movie(base: str, fields: Sequence[str], place: str) -> Movie:
     if base == "u.item":
         flags = fields[5:]
         if len(flags) != len(GENRES_OF_100K) or not set(flags) <= {"0", "1"}:
-            raise ValueError(f"{place} has not 24 fields, the last 19 of them 0 or 1: {fields!r}")
+            raise ValueError(f"{place} does not have 24 fields, the last 19 of them 0 or 1: {fields!r}")
         genres = [genre for genre, flag in zip(GENRES_OF_100K, flags, strict=True) if flag == "1"]
     else:
         if len(fields) != 3 or not fields[2].strip():
-            raise ValueError(f"{place} has not the three fields movie, title and genres: {fields!r}")
+            raise ValueError(f"{place} does not have the three fields movie, title and genres: {fields!r}")
         genres = [genre.strip() for genre in fields[2].split("|")]
         if not all(genres):
             raise ValueError(f"{place} has an empty name among its genres: {fields!r}")

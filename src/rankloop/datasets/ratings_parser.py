@@ -28,7 +28,7 @@ COMPLAINTS = {
     NO_ITEM: "has no number of an item in its second field",
     NO_RATING: "has no rating from 0.5 to 5, in steps of a half, in its third field",
     MISSING: "lacks a field",
-    OTHER_FIELDS: "has not as many fields as the lines above",
+    OTHER_FIELDS: "does not have as many fields as the lines above",
     STRAY_RETURN: "has a carriage return with no newline after it, which does not end a line here",
 }
 NEWLINE, RETURN, ZERO, DOT = 10, 13, 48, 46

@@ -101,7 +101,7 @@ class SyntheticQueries:
 def synthetic_click_log(
     n_sessions: int = 20_000, *, n_queries: int = 100, click_model: str = "DCM", seed: int = 0
 ) -> ClickLog:
-    """A log of made-up sessions; `SyntheticQueries` tells the truth behind it.
+    """A log of generated sessions; `SyntheticQueries` has the parameters behind it.
 
     >>> synthetic_click_log(100, n_queries=3)
     ClickLog(100 sessions, 3 queries)

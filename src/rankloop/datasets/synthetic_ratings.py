@@ -29,7 +29,7 @@ def synthetic_ratings(
     n_users: int = 1000, n_items: int = 1000, *, n_genres: int = 20, most_genres: int = 4, density: float = 0.07,
     seed: int = 0,
 ) -> Ratings:  # fmt: skip
-    """Ratings of the shape of MovieLens' most active users and most rated movies, with nothing downloaded.
+    """Generated ratings in the shape of MovieLens' most active users and most rated movies.
 
     Whether a user likes an item depends on the quality of the item, on how easily the user is pleased, on ten hidden
     tastes and on the genres; so both a decomposition of the ratings and the genres tell something about it. Items have

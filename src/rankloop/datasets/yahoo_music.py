@@ -113,7 +113,7 @@ def _lines(member: Member, n_fields: int) -> Iterator[tuple[str, list[str]]]:
         empty = False
         fields = line.split("\t")
         if len(fields) != n_fields or not all(field.strip() for field in fields):
-            raise ValueError(f"{member.name}, line {number} has not {n_fields} fields separated by tabs: {line!r}")
+            raise ValueError(f"{member.name}, line {number} does not have {n_fields} tab-separated fields: {line!r}")
         yield f"{member.name}, line {number}", fields
     if empty:
         raise ValueError(f"{member.name} is empty")

@@ -21,7 +21,7 @@ from rankloop.kernels.arrays import Bytes, Clicks, Ints, Ints32
 
 REASONS = (
     "a query line with fewer than 6 fields",
-    "a click line that has not 4 fields",
+    "a click line that does not have 4 fields",
     "an action that is neither Q nor C",
     "a click before any query of its session",
     "a click on an item that was not shown",

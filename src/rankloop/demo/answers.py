@@ -131,17 +131,18 @@ def evaluating(
     n = len(visits)
     if n >= SEARCHES:
         able = f"""In 9 of 10 races of {SEARCHES:,} searches, clicks choose a ranker that is better than the default.
-        To tell rankers of nearly the same quality apart takes many more searches: these stay in the race."""
+        Distinguishing rankers of nearly the same quality takes many more searches, so these stay in the race."""
     else:
-        able = f"""{count(n, "search", "searches")} tell little: to choose a ranker that is better than the default one
-        needs about {SEARCHES:,}."""
+        able = f"""{count(n, "search", "searches")} show little: choosing a ranker that is better than the default
+        takes about {SEARCHES:,}."""
     return DemoAnswer(
         "evaluate",
         world.title,
-        f"""The search site has {len(measured)} rankers: weights of names, modules, signatures, summaries and bodies,
-        stems or not, boosts. For every search MergeDTS says which two to run, their lists are interleaved, and clicks
-        decide. How good each ranker really is, its MRR tells: the mean reciprocal rank of what is looked for, on
-        {count(len(searching.held_out), "query", "queries")} that nobody asked.""",
+        f"""The search site has {len(measured)} rankers, which differ in the weights of names, modules, signatures,
+        summaries and bodies, in stemming and in boosts. For every search MergeDTS chooses two of them, their lists are
+        interleaved, and clicks decide which one wins. The true quality of a ranker is its MRR, the mean reciprocal rank
+        of the document that is looked for, on {count(len(searching.held_out), "query", "queries")} that nobody
+        asked.""",
         able,
         HEADINGS,
         [rows[k] for k in landmarks(measured, best, site.default)],
@@ -208,17 +209,18 @@ def reranking(world: Reranking, visits: Sequence[Visit]) -> DemoAnswer:
     )
     able = f"{len(visits) / len(before):,.0f} searches for each query are"
     if len(visits) >= FREQUENT_SEARCHES:
-        able += " enough to move what people look for up by a place or two; what stands far down needs more."
+        able += " enough to move what people look for up by a place or two; documents far down need more."
     else:
         able += f" few, since every exchange takes evidence: to see lists improve needs {FREQUENT_SEARCHES:,} in all."
     shown = of_arm["policy"]
     return DemoAnswer(
         "rerank",
         world.title,
-        f"""{len(before)} queries are asked often. BubbleRank improves the default ranker's list for each, by exchanging
-        neighbours only. To learn, it shows neighbours in both orders, which costs a little at first. {HOLDOUT:.0%} of
-        the visitors always get production's list, for comparison. A list is unsafe if what people look for stands more
-        than {POSITIONS // 2} places below production's place.""",
+        f"""{len(before)} queries are asked often. For each, BubbleRank improves the default ranker's list, which is
+        production's list here, by exchanging neighbours only. To learn, it shows neighbours in both orders, which costs
+        a little at first. {HOLDOUT:.0%} of the visitors always get production's list, for comparison. A list is unsafe
+        if the document that people look for is more than {POSITIONS // 2} places below its place in production's
+        list.""",
         f"Every list is checked, so the number of unsafe ones is exact. {able}",
         ("", "lists", "unsafe", "mean place, last third", "MRR, last third"),
         rows,
@@ -235,10 +237,10 @@ def moved(gain: float, room: float) -> str:
     """By how many places what people look for has moved up.
 
     >>> print(moved(1.25, 0.05))
-    In the last third of the searches, what people look for stood 1.25 places above production's place on average
+    In the last third of the searches, what people look for was 1.25 places above production's place on average
     (95 % interval 1.20 to 1.30).
     >>> print(moved(-0.02, 0.05))
-    In the last third of the searches, whether what people look for moved cannot be told from chance
+    In the last third of the searches, any move of what people look for could be chance
     (95 % interval -0.07 to +0.03 places).
     """
     begin = "In the last third of the searches,"
@@ -246,13 +248,11 @@ def moved(gain: float, room: float) -> str:
         return "There were too few searches to see whether lists improve."
     if abs(gain) <= room:
         interval = f"{gain - room:+.2f} to {gain + room:+.2f}"
-        return (
-            f"{begin} whether what people look for moved cannot be told from chance (95 % interval {interval} places)."
-        )
+        return f"{begin} any move of what people look for could be chance (95 % interval {interval} places)."
     way = "above" if gain > 0 else "below"
     interval = f"{abs(gain) - room:.2f} to {abs(gain) + room:.2f}"
     return (
-        f"{begin} what people look for stood {abs(gain):.2f} places {way} production's place on average "
+        f"{begin} what people look for was {abs(gain):.2f} places {way} production's place on average "
         f"(95 % interval {interval})."
     )
 
@@ -271,11 +271,11 @@ def following(world: trending.Trending, visits: Sequence[Visit]) -> DemoAnswer:
     return DemoAnswer(
         "follow",
         world.title,
-        f"""Readers of two sections click the first of {trending.POSITIONS} stories that attracts them. Three of twelve
-        stories are what everybody wants, until tastes change and it is three others, and then change again.
-        CascadeSWUCB looks at the last lists only, so that now and then it has to try stories again; CascadeKLUCB
-        remembers everything. Both get the same readers. Before the first change nothing has to be unlearned, so what
-        counts is the share of lists with a click after it.""",
+        f"""Readers of two sections click the first of {trending.POSITIONS} stories that attracts them. At first
+        everybody wants three of the twelve stories; then tastes change to three others, and later change again.
+        CascadeSWUCB uses only the latest lists, so it must try stories again from time to time; CascadeKLUCB remembers
+        everything. Both get the same readers. Before the first change nothing has to be unlearned, so what counts is
+        the share of lists with a click after it.""",
         visible(room, "clicks per list", f"{count(int(after.sum()), 'reader')} after the first change"),
         ("policy", "clicks per list before the first change", "after it"),
         rows,
@@ -299,7 +299,7 @@ def diversifying(world: home.Home, visits: Sequence[Visit]) -> DemoAnswer:
         world.title,
         f"""{len(home.READERS)} readers see {home.POSITIONS} of {home.N_ARTICLES} articles and click the first that
         attracts them: by its relevance, and by what it adds to the topics of the articles above it. CascadeHybrid
-        learns both; CascadeLinUCB learns relevance, and is blind to topics. Both get the same readers.""",
+        learns both; CascadeLinUCB learns relevance and ignores topics. Both get the same readers.""",
         visible(room, "clicks per list", f"{count(readers, 'visit')} of these readers"),
         ("policy", "clicks per list", "topics per list"),
         rows,

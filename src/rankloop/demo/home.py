@@ -39,7 +39,7 @@ class Home:
         Whether the policy that looks at relevance only is shown the same readers.
     """
 
-    title = "Relevant, but not four of the same"
+    title = "Show relevant articles, but not four of the same kind"
 
     def __init__(self, client: Any, *, rival: bool = True, seed: int = 0) -> None:
         draws = np.random.default_rng(seed)

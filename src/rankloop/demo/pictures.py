@@ -62,11 +62,11 @@ def _rankers(axes: Axes, answer: DemoAnswer) -> tuple[str, str]:
             text, (places[k], rows[k]["high"]), (across, height), textcoords="axes fraction", color=INK, va="top",
             arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.8},
         )  # fmt: skip
-    axes.set(xlabel="rankers, the best first", ylabel="MRR", xlim=(0, len(rows) + 1), ylim=(0, None))
+    axes.set(xlabel="rankers, best first", ylabel="MRR", xlim=(0, len(rows) + 1), ylim=(0, None))
     axes.legend(frameon=False, loc="lower left")
     return (
         f"Mean reciprocal rank of {len(rows)} rankers, with the one that clicks chose",
-        "MRR of every ranker on the queries held out, with 95 % intervals. The policy sees clicks, and none of this.",
+        "MRR of every ranker on the queries held out, with 95 % intervals. The policy sees only clicks.",
     )
 
 

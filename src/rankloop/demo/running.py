@@ -33,20 +33,21 @@ PATIENCE = 60.0
 
 TITLE = "rankloop: four problems, live"
 
-INTRODUCTION = """A ranking system can learn from its users while it serves them. Here it did, a moment ago on this
-machine: a service answered over HTTP, simulated visitors came, saw lists and clicked, and all was written to a journal.
+INTRODUCTION = """A ranking system can learn from its users while it serves them. This page shows how rankloop did so a
+moment ago, on this machine, for four problems: a service answered over HTTP, simulated visitors saw lists and clicked,
+and everything was written to a journal.
 
-Each section says what its table can show at this length. An interval of 95 % says how much may be chance: other
-visitors could have come."""
+Each section begins with its result, and says what a run of this length can show. The 95 % intervals say how much of a
+result may be chance, since other visitors might have come."""
 
 
 class Demo(NamedTuple):
-    """What the demo found, and where it stands."""
+    """What the demo found, and where its store is."""
 
     answers: list[DemoAnswer]
     store: Path
     lists: int
-    """Lists that were derived anew from the journal."""
+    """Number of lists derived again from the journal."""
     differences: list[str]
 
 
@@ -56,13 +57,13 @@ def run(out: Path, *, visits: int | None, seed: int, watcher: Display) -> Demo:
     Parameters
     ----------
     out
-        Folder of all that is written.
+        Folder for everything that is written.
     visits
         Number of visitors of each problem; as many as each problem needs if not given.
     seed
         Seed of the visitors' random numbers.
     watcher
-        Display of how far it is.
+        Display of the progress.
     """
     with extra("serve", "the demo starts a service, which needs uvicorn, uvloop, httptools and msgspec"):
         import rankloop.service.run  # noqa: F401
@@ -111,7 +112,7 @@ def run(out: Path, *, visits: int | None, seed: int, watcher: Display) -> Demo:
 
 
 class _Steps:
-    """Tells how far the demo is."""
+    """Reports the progress of the demo."""
 
     parts = 8
 
@@ -137,7 +138,7 @@ def _shorter(lengths: Sequence[int], visits: int) -> list[int]:
 
 
 def _verified(store: Path, steps: _Steps) -> tuple[int, list[str]]:
-    """Every list that was shown, derived anew from the journal."""
+    """Derive every list that was shown again from the journal."""
     from rankloop.live import Live
 
     steps.begin("replaying the journal")
@@ -159,7 +160,7 @@ def _write(out: Path, answers: Sequence[DemoAnswer], visits: Sequence[Visit]) ->
 def report(demo: Demo, out: Path, version: str, beside: dict[str, str]) -> Path:
     """Write the page."""
     drawn: list[Picture] = []
-    files = {"visits.csv": "what every visitor got", "answers.json": "the tables and what the pictures show", **beside}
+    files = {"visits.csv": "what every visitor got", "answers.json": "the data of the tables and pictures", **beside}
     parts = [heading(1, TITLE), prose(INTRODUCTION), links("Beside this page", files)]
     parts += [] if can_plot() else [prose(NO_PLOTS)]
     for number, answer in enumerate(demo.answers, 1):
@@ -173,7 +174,7 @@ def report(demo: Demo, out: Path, version: str, beside: dict[str, str]) -> Path:
             every = Table(answer.headings, [[Cell(text) for text in row] for row in answer.all_rows], words=words)
             parts.append(folded(f"All {len(answer.all_rows)} rankers", every))
         parts += [prose(answer.text), prose(f"What this can show: {answer.able}"), facts(answer.facts)]
-    parts += [heading(2, "Replayed", "replayed"), prose(replayed(demo)), prose(look_again(demo)), "---"]
+    parts += [heading(2, "The journal replayed", "replayed"), prose(replayed(demo)), prose(look_again(demo)), "---"]
     parts.append(prose(f"Made by rankloop {version} with the command: rankloop demo."))
     path = out / "index.html"
     with replacing(path) as file:
@@ -182,7 +183,7 @@ def report(demo: Demo, out: Path, version: str, beside: dict[str, str]) -> Path:
 
 
 def replayed(demo: Demo) -> str:
-    """What became of the proof."""
+    """The result of the replay, in words."""
     found = "no difference."
     if demo.differences:
         found = f"{count(len(demo.differences), 'difference')}: {demo.differences[0]}"
@@ -190,7 +191,6 @@ def replayed(demo: Demo) -> str:
 
 
 def look_again(demo: Demo) -> str:
-    """How to look at what is left."""
-    return (
-        f"To look at every loop, list and click of it: rankloop live dashboard --store {shlex.quote(str(demo.store))}"
-    )
+    """The command that opens the demo's store in the dashboard."""
+    store = shlex.quote(str(demo.store))
+    return f"To see every loop, list and click in the dashboard: rankloop live dashboard --store {store}"

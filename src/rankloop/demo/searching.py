@@ -80,7 +80,7 @@ class Evaluating:
 class Reranking:
     """Users with frequent queries: the default ranker's list, as far as clicks have improved it."""
 
-    title = "Improve frequent queries, never break them"
+    title = "Improve the lists of frequent queries, never break them"
 
     def __init__(self, searching: Searching, searches: int) -> None:
         self._searching, self._searches, self.client = searching, searches, searching.site.loop

@@ -22,10 +22,10 @@ PAGE, DATA = "simulated.html", "results.csv"
 TITLE = "rankloop: policies in simulation"
 
 INTRODUCTION = """A ranking system can learn from its users while it serves them. Whenever it shows something other than
-the best in order to learn, this costs something. That cost is called regret, and a good policy keeps it low.
+the best list in order to learn, this has a cost, called regret. A good policy keeps it low.
 
-Each policy below plays the same problems several times, each time with other random numbers. All numbers were computed
-on this machine when the page was made."""
+Each policy below is run several times on the same problems, each time with other random numbers. All numbers were
+computed on this machine when the page was made."""
 
 
 def compare_in_simulation(out: Path, horizon: int | None, runs: int | None, seed: int, version: str) -> list[Section]:
@@ -94,7 +94,7 @@ def _lists(part: Part, seed: int) -> dict[str, Explanation]:
 def _footer(version: str) -> str:
     return (
         f"Made by rankloop {version} with the command: rankloop demo --simulated. “Found the winner” is the share of "
-        "runs that believed in the best ranker at their end; “lost the winner” counts the runs that eliminated it. "
-        "“Unsafe” are lists of K items with over K/2 more pairs in the wrong order than production's list has. "
-        "Bold is best in what the problem is about. For the experiments and claims of the thesis: rankloop reproduce."
+        "runs that named the best ranker at their end; “lost the winner” counts the runs that eliminated it. "
+        "A list of K items is unsafe if it has over K/2 more pairs in the wrong order than production's list. "
+        "Bold marks the best value of the main measure. For the experiments of the thesis: rankloop reproduce."
     )

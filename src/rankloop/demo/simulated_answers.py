@@ -33,8 +33,8 @@ def settled(results: Results) -> str:
         steps = int(first.steps[-1])
         more = 0.1 * steps * ahead / (_growth(last) - _growth(first))
         lines.append(
-            f"So far SelfSparring has paid less than MergeDTS. At the pace of the last tenth, to see it pay more needs "
-            f"{_rounded(steps + more)} comparisons."
+            f"So far SelfSparring has paid less than MergeDTS. At the pace of the last tenth, it will have paid more "
+            f"after {_rounded(steps + more)} comparisons."
         )
     return " ".join(lines)
 
@@ -59,7 +59,7 @@ def safety(results: Results) -> str:
     ]
     n_lists = len(results["BubbleRank"].finished) * int(results["BubbleRank"].steps[-1])
     return (
-        f"Of {n_lists:,} lists, so many were unsafe: {'; '.join(shown)}. "
+        f"Unsafe lists among {n_lists:,}: {'; '.join(shown)}. "
         f"{compared(results['BubbleRank'], results['FixedRanking'])}"
     )
 
@@ -81,7 +81,7 @@ def compared(one: Result, other: Result, what: str = "regret", *, after_change: 
     times = (room / abs(effect)) ** 2 if effect else math.inf
     factor = f"about {_rounded(times)}" if times < 1000 else "more than 1,000"
     kind = "users" if one.setting.get("hybrid") else "runs"
-    return f"{told} To tell which of the two has less needs {factor} times as many {kind}."
+    return f"{told} To find out which of the two has less takes {factor} times as many {kind}."
 
 
 def _sample(result: Result, *, after_change: bool) -> Sample:

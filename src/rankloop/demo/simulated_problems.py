@@ -69,21 +69,21 @@ def live_evaluation(horizon: int | None, runs: int | None) -> Iterator[Part]:
         (
             "Which of 64 rankers is best?",
             """64 rankers are compared two at a time, by interleaving their lists and counting clicks. One of them beats
-            every other by a little. A comparison of two bad rankers is a bad page for a user, and regret adds up how
-            bad.
+            every other by a little. A comparison of two bad rankers is a bad page for a user; regret adds up these
+            costs.
 
             What this can show: within a million comparisons MergeDTS and MergeRUCB eliminate all rankers but one, and
-            from then on they cost nothing. Self-Sparring never stops exploring, so its regret never stops growing.""",
+            from then on they cost nothing. SelfSparring never stops exploring, so its regret never stops growing.""",
             PreferenceMatrix.like_features(64),
             settled,
         ),
         (
-            "Twenty rankers that beat each other in a circle",
-            """One ranker beats the 19 others by a hair, and these beat each other in a circle, with certainty. What
-            counts is not how often a ranker wins, but that it loses to nobody.
+            "Twenty rankers with cyclic preferences",
+            """One ranker beats the 19 others by a small margin, while these beat each other in a cycle, with certainty.
+            The best ranker is not the one that wins most often, but the one that loses to no other.
 
             What this can show: a hundred thousand comparisons are enough for MergeDTS and MergeRUCB to find that ranker
-            and be certain, so the rest of the million shows what it costs not to be.""",
+            with certainty, so the rest of the million shows what it costs not to be certain.""",
             PreferenceMatrix.cycle(),
             lambda results: compared(results["MergeDTS"], results["SelfSparring"]),
         ),
@@ -109,12 +109,12 @@ def safe_reranking(horizon: int | None, runs: int | None) -> Iterator[Part]:
     steps, problems = horizon or 1_000_000, built_in(N_QUERIES, "PBM")
     yield Part(
         "Improve a list, never break it",
-        """A search engine already shows a decent list for each query, and clicks tell how to improve it. Most policies
-        begin by trying all kinds of lists, bad ones too. BubbleRank only ever exchanges neighbours. The price of that
+        """A search engine already shows a good list for each query, and clicks tell how to improve it. Most policies
+        begin by trying all kinds of lists, including bad ones. BubbleRank only exchanges neighbours. The price of this
         safety is that it learns more slowly.
 
         What this can show: unsafe lists are shown early or never, so a million lists per query show how many there are.
-        They also show whether the safe policy improves on production's list, which FixedRanking shows for ever.""",
+        They also show whether the safe policy improves on production's list, which FixedRanking always shows.""",
         _makers(problems[0].n_items, steps, BubbleRank, TopRank, FixedRanking),
         problems,
         {
@@ -138,10 +138,10 @@ def changing_preferences(horizon: int | None, runs: int | None) -> Iterator[Part
         return
     users = drifting(built_in(N_QUERIES, "CM"), steps, 0)
     yield Part(
-        "Follow users who change their minds",
+        "Follow users whose tastes change",
         f"""In every second epoch, grey in the picture, three items that nobody wanted become what everybody wants, and
-        fall back at its end. A policy that remembers everything trusts old clicks. CascadeSWUCB looks at the last
-        clicks only, and CascadeDUCB lets old ones fade: they pay a little after each change, and are right again.
+        fall back at its end. A policy that remembers everything trusts old clicks. CascadeSWUCB uses only the latest
+        lists, and CascadeDUCB discounts old ones: they lose a little after each change, and then recover.
 
         What this can show: ten epochs of {steps // N_EPOCHS:,} lists, so nine changes. What counts is the regret after
         the first of them; in the first epoch nothing has changed yet, and CascadeKLUCB is best there.""",
@@ -163,16 +163,16 @@ def relevance_and_diversity(horizon: int | None, runs: int | None) -> Iterator[P
     users = hybrid_problems(synthetic_ratings(), trade_off=0.5, n_users=N_USERS if runs is None else N_QUERIES)
     others = ("CascadeLSB", "CascadeLinUCB")
     yield Part(
-        "Relevant, but not ten of the same",
-        f"""A thousand films with genres, and users who like some films for what they are and others for what the list
-        still lacks: the second crime story attracts less than the first. CascadeLinUCB learns what is relevant and is
-        blind to topics; CascadeLSB covers topics and is blind to the rest; CascadeHybrid learns both at once.
+        "Show relevant items, but not ten of the same kind",
+        f"""There are a thousand films with genres. Users like a film for its relevance, and for topics that the list
+        still lacks: a second crime story attracts less than the first. CascadeLinUCB learns relevance and ignores
+        topics; CascadeLSB covers topics and ignores relevance; CascadeHybrid learns both at once.
 
         What this can show: policies are paired by user, and {N_USERS} users are enough to see one policy have 1.5 times
         the regret of another. Smaller differences need more users.""",
         _makers(10, steps, CascadeHybrid, CascadeLinUCB, CascadeLSB),
         users,
-        {"problem": f"{len(users)} users of a made-up catalogue", "items": f"{users[0].n_items:,}", "shown": "10"},
+        {"problem": f"{len(users)} users of a generated catalogue", "items": f"{users[0].n_items:,}", "shown": "10"},
         steps,
         runs or 1,
         lambda results: " ".join(compared(results["CascadeHybrid"], results[name]) for name in others),

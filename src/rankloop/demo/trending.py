@@ -38,7 +38,7 @@ class Trending:
         Whether the policy that forgets nothing is shown the same readers.
     """
 
-    title = "Follow readers who change their minds"
+    title = "Follow readers whose tastes change"
 
     def __init__(self, client: Any, lengths: Sequence[int] = LENGTHS, *, rival: bool = True, seed: int = 0) -> None:
         self.client = client

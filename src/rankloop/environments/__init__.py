@@ -1,4 +1,4 @@
-"""What answers a policy in simulation."""
+"""Environments: what responds to a policy in simulation."""
 
 from rankloop.environments.cascade_model import CascadeModel
 from rankloop.environments.click_environment import ClickEnvironment

@@ -28,7 +28,7 @@ def regret_once(environment: Any, items: Items) -> float:
 
 
 class ClickEnvironment:
-    """Base of the environments that answer a list with clicks.
+    """Base of the environments that respond to a list with clicks.
 
     A subclass says how the reward of a list follows from the attractions of its items (`_reward`), which weight each
     position has in it (`_weights`), and what the compiled loop needs (`state_at`).

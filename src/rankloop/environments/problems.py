@@ -58,11 +58,11 @@ class HybridProblem:
     environment
         The user.
     relevance, topics
-        What policies are told of the items: relevance features and topic coverage, estimated from other users.
+        Features of the items that policies get: relevance features and topic coverage, estimated from other users.
     titles
-        What the items are called.
+        Names of the items.
     topic_names
-        What the topics are called.
+        Names of the topics.
 
     Examples
     --------

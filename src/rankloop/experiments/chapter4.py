@@ -14,7 +14,7 @@ SHOWN = 3
 SINGLE_QUERIES = 20
 
 SEED = 0
-"""Of the items that rise; that of a query also counts its number."""
+"""Seed for the choice of the items that rise; the number of the query is added to it."""
 
 
 def _forgetting(horizon: int) -> list[Player]:

@@ -17,7 +17,7 @@ TOPICS = (5, 10, 15, 20)
 POSITIONS = (5, 10, 15, 20)
 
 TRADE_OFF, N_TOPICS, SHOWN = 0.5, 20, 10
-"""Of the experiments that study something else."""
+"""Values in the experiments that study another parameter."""
 
 
 def recommenders(n_positions: int) -> list[Player]:

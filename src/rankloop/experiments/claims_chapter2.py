@@ -17,7 +17,7 @@ from rankloop.experiments.trends import late_share, outgrows, scales
 
 _MSLR, _ISTELLA, _YAHOO = "MSLR-Navigational", "ISTELLA-Navigational", "Yahoo-Navigational"
 _WITH_ALL = ("MSLR", "ISTELLA")
-"""Where all policies play."""
+"""Datasets on which all policies are run."""
 _USERS = ("Perfect", "Navigational", "Informational")
 _EXTREMES = ("Informational", "Perfect")
 _BASELINES = ("MergeRUCB", "DTS", "RMED1", "Self-Sparring", "REX3")
@@ -30,13 +30,13 @@ _LONG = 100_000_000
 """The thesis' horizon, for what it says of those who still pay long after MergeDTS has settled."""
 
 _DTS_ENDS = 10_000_000
-"""To which the thesis ran DTS among the rankers of ISTELLA."""
+"""Steps to which the thesis ran DTS on the rankers of ISTELLA."""
 
 SMALL_SETTLED = 1_000_000
 """The same for tens of rankers."""
 
 _MAGNITUDE = math.sqrt(10)
-"""From here on a ratio rounds to an order of magnitude."""
+"""Smallest ratio that rounds to an order of magnitude."""
 
 _OUR_CHOICE = "our choice of 32 rankers from the author's matrix"
 

@@ -16,7 +16,7 @@ _GROWN = 1_000_000
 """Steps by which growth can be told from a slow start."""
 
 _QUERIES = 100
-"""Of the thesis; its numbers are means over these, and ours over others."""
+"""Number of queries in the thesis; its numbers are means over these, and ours over others."""
 
 _UNSAFE = {
     "CascadeKL-UCB": {"CM": (24.12, 0.76), "DCM": (23.33, 0.90), "PBM": (23.63, 0.96)},

@@ -20,7 +20,7 @@ _REMEMBERING = ("RankedEXP3", "CascadeKL-UCB", "BatchRank")
 _EPOCHS = 10
 _FIFTH = 1 / (5 * _EPOCHS)
 _QUERIES = 100
-"""Of the thesis; its numbers are means over these, and ours over others."""
+"""Number of queries in the thesis; its numbers are means over these, and ours over others."""
 
 
 def _converges(player: str) -> Comparison:

@@ -21,7 +21,7 @@ _SPECIALISTS = (
     ("CascadeLSB", "CascadeLinUCB", ["lambda = 0"]),
     ("CascadeLinUCB", "CascadeLSB", ["lambda = 0.9", "lambda = 1"]),
 )
-"""Who only knows one side of items, who only knows the other, and where the first is at its best."""
+"""A policy that knows only one side of items, one that knows only the other, and where the first is at its best."""
 
 _GROWN = 20_000
 """Steps by which those who lack a feature have lost more than it costs the others to learn it."""

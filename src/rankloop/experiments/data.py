@@ -41,7 +41,7 @@ NON_CONDORCET = 32
 """Rankers of the thesis' problem without a Condorcet winner."""
 
 SEED = 0
-"""Of the halves into which users are split."""
+"""Seed for the split of users into halves."""
 
 
 class Dataset(NamedTuple):

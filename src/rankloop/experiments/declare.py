@@ -18,7 +18,7 @@ SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")
 
 
 class Amount(NamedTuple):
-    """How much is run; all that a scale may change.
+    """How much of an experiment is run: everything that a scale may change.
 
     >>> amount = Amount(10**8, 50, others={"Yahoo-*: DTS": Amount(10**5, 4), "*: DTS": Amount(10**7, 6)})
     >>> amount.of("MSLR-Perfect", "DTS")
@@ -60,7 +60,7 @@ class Player:
 
 @dataclass(frozen=True)
 class Panel:
-    """One picture of a figure: an environment, or a list of them, and who plays in it."""
+    """One picture of a figure: an environment, or a list of them, and the players compared in it."""
 
     name: str
     environment: Any
@@ -113,13 +113,13 @@ class Failure(NamedTuple):
 
 @dataclass
 class Outcome:
-    """What an experiment gave at one scale."""
+    """All results of an experiment at one scale."""
 
     experiment: Experiment
     scale: Scale
     panels: Sequence[Panel]
     results: dict[tuple[str, str], Result]
-    """By the name of the panel and the label of the player."""
+    """Results by the name of the panel and the label of the player."""
     failures: list[Failure] = field(default_factory=list)
     seconds: float = 0.0
     """Time of all runs together: what one core would take."""
@@ -168,7 +168,7 @@ class Compared(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """What a claim's test says: the verdict, the effect it rests on, and the standard error of that effect."""
+    """The result of a claim's test: the verdict, the effect, and the standard error of that effect."""
 
     verdict: Verdict
     effect: float
@@ -194,7 +194,7 @@ class Claim:
     experiment: str
     section: str
     text: str
-    """In our own words."""
+    """The claim in our own words."""
     test: Callable[[Outcome], Finding]
     changed: str = ""
     """What was changed after results had been seen, and why; "" where nothing was."""

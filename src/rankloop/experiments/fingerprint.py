@@ -21,7 +21,7 @@ from rankloop.simulation.simulation import Simulation
 from rankloop.version import __version__
 
 FORMAT = 3
-"""Of the files and of what runs mean: one more makes every result computed anew."""
+"""Version of the files and of the meaning of runs: raising it makes every result be computed again."""
 
 
 def definition(found: Sequence[Simulation], blank: Result) -> str:

@@ -49,7 +49,7 @@ def load_player(path: str) -> Any:
     if not (callable(found) or hasattr(found, "update")):
         raise ValueError(f"{path} is {found!r}: neither a policy nor a class or function that makes one")
     if inspect.isclass(found) and not (hasattr(found, "rank") or hasattr(found, "duel")):
-        raise ValueError(f"{path} is no policy: it has neither a method rank nor a method duel")
+        raise ValueError(f"{path} is not a policy: it has neither a method rank nor a method duel")
     return found
 
 

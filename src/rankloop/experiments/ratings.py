@@ -25,7 +25,7 @@ class RatedDataset(NamedTuple):
     density: float
     """The share of pairs of user and item that are attractive."""
     most_topics: int
-    """Of an item."""
+    """Largest number of topics of an item."""
     seed: int
 
 

@@ -24,10 +24,10 @@ from rankloop.simulation import Result
 from rankloop.wording import duration
 
 THESIS_STEPS = 10**8
-"""For which times are given."""
+"""Number of steps for which the thesis gives times."""
 
 SETTLING = ("MergeDTS", "MergeRUCB")
-"""Players that show one ranker for ever once they have eliminated all others."""
+"""Players that show only one ranker once they have eliminated all others."""
 
 TOLD_THE_HORIZON = ("REX3",)
 """Players that behave otherwise where the horizon is longer."""

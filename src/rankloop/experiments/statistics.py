@@ -55,7 +55,7 @@ class Evidence(NamedTuple):
     effect: float
     error: float
     chance_above: float
-    """Of an effect at least so high, were it truly at the bound: small where the comparison comes out as claimed."""
+    """Probability of an effect at least as high if the truth were at the bound: small if the comparison holds."""
     chance_below: float
     panels: tuple[str, ...] = ()
     claimed: str = ""
@@ -243,7 +243,7 @@ class Published(NamedTuple):
     value: float
     error: float = 0.0
     text: str = ""
-    """As the thesis gives it, where that is not plain."""
+    """The number as the thesis prints it, if that differs."""
 
     def __str__(self) -> str:
         return self.text or (f"{self.value:g} ± {self.error:g}" if self.error else f"{self.value:g}")

@@ -29,7 +29,7 @@ from rankloop.simulation.jobs import SimulationWork
 from rankloop.simulation.simulation import Simulation
 
 FEW = 2
-"""So many pairs are compiled here: to start processes takes as long."""
+"""Number of pairs that are compiled in this process, since starting others would take as long."""
 
 SHORT = 100
 """Steps of the run that makes the compiler compile."""

@@ -302,6 +302,6 @@ class Optimised(Interleaver):
 
     @classmethod
     def preference(cls, notes: Floats, clicked: Ints, left: int, right: int) -> Preference:
-        """Who earns more."""
+        """The ranker with more credit wins."""
         lead = float(notes[clicked, left].sum() - notes[clicked, right].sum())
         return Preference.of_lead(0.0 if abs(lead) <= TIE else lead)

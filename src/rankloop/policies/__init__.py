@@ -1,4 +1,4 @@
-"""Policies: what to show next, and what to learn from the answer.
+"""Policies: algorithms that choose what to show next, and learn from the feedback.
 
 One policy, one module; one line in the `__init__` of its package makes it a name of `rankloop.policies` and `rankloop`.
 """

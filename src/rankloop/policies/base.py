@@ -61,7 +61,7 @@ class Policy:
     """Constructor arguments of small instances, on which the generic checks are run."""
 
     identity: str
-    """Tells this policy's choices from those of another; kept when it is saved."""
+    """Marks this policy's choices as its own; it is saved with the policy."""
 
     known: ClassVar[dict[str, type[Policy]]] = {}
     """Every policy class by name, those of other packages included once they are imported."""
@@ -119,7 +119,7 @@ class Policy:
         return type(self)(**arguments)
 
     def warm_up(self) -> None:
-        """Compile what the policy's calls need, or load it from the cache, before traffic comes.
+        """Compile the policy, or load it from the cache, before traffic arrives.
 
         Only a copy chooses and learns: the policy and its random numbers stay as they are.
         """
@@ -156,7 +156,7 @@ class Policy:
 
     @serialised
     def save(self, path: str | Path) -> None:
-        """Write the whole policy to one file; `rankloop.load` brings it back to go on bit for bit."""
+        """Write the whole policy to one file; `rankloop.load` reads it, and it continues bit for bit."""
         arrays = {f"state.{name}": value for name, value in self.snapshot().items()}
         parameters = {}
         for name, value in self.parameters.items():
@@ -196,7 +196,7 @@ def load_policy(path: str | Path) -> Policy:
         differ = sorted(key for key in saved.keys() | needed.keys() if saved.get(key) != needed.get(key))
         raise ValueError(
             f"{path} holds a {name} of another version of rankloop, whose state has another {', '.join(differ)}: "
-            "go on with the rankloop that wrote it, or start anew"
+            "continue with the version of rankloop that wrote it, or start again"
         )
     for field, array in _arrays(policy.kept):
         array[...] = state[field]

@@ -1,4 +1,4 @@
-"""One way to make a policy for a problem: of what it asks for and what the problem offers."""
+"""One way to make a policy for a problem, from what it asks for and what the problem offers."""
 
 from __future__ import annotations
 

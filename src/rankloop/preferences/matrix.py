@@ -22,15 +22,15 @@ class MeasuredPreferences(PreferenceMatrix):
     preferences
         p_ij = (wins + ties / 2) / comparisons.
     counts
-        How many comparisons each entry comes from; 0 on the diagonal.
+        Number of comparisons behind each entry; 0 on the diagonal.
     errors
         The standard error of each entry: how far it may be from what infinitely many comparisons would give.
     names
         The rankers' names.
     setting
-        How it was measured.
+        Settings of the measurement.
     name
-        What tables and plots call the problem.
+        Name of the problem in tables and plots.
 
     Examples
     --------

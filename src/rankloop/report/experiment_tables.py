@@ -125,7 +125,7 @@ def _aside(result: Result, record: str) -> str:
 
 
 def players(outcome: Outcome) -> Table:
-    """Who played, with what parameters, how often and how fast."""
+    """The players with their parameters, number of runs and speed."""
     rows = []
     for label in dict.fromkeys(label for panel in outcome.panels for label in labels(outcome, panel.name)):
         results = [result for (_, player), result in outcome.results.items() if player == label and result.finished]

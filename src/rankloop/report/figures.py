@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Bounds = Mapping[tuple[str, str], Floats]
-"""Of the regret, by panel and player, one number per checkpoint."""
+"""Bounds on the regret, by panel and player, with one number per checkpoint."""
 
 MOST_OVER_TIME = 12
 """Panels of a parameter study that are also drawn over time."""
@@ -56,7 +56,7 @@ def is_study(outcome: Outcome) -> bool:
 
 
 def labels(outcome: Outcome, panel: str) -> list[str]:
-    """Who played in a panel, those who joined it last."""
+    """The labels of the players in a panel; players that joined it come last."""
     declared = [player.label for each in outcome.panels if each.name == panel for player in each.players]
     joined = [label for name, label in outcome.results if name == panel]
     return [label for label in dict.fromkeys([*declared, *joined]) if (panel, label) in outcome.results]

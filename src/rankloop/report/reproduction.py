@@ -27,25 +27,25 @@ from rankloop.report.page import as_html
 from rankloop.report.scorecard import Judged, by_chapter, chapter_title, counted, decided, judge
 from rankloop.storage import replacing
 
-TITLE = "The thesis, reproduced and judged"
+TITLE = "The thesis reproduced, and its claims tested"
 
-INTRODUCTION = """Figures, tables and parameter studies of chapters 2 to 5 were run anew, and what the thesis claims of
-them was put to statistical tests.
+INTRODUCTION = """The figures, tables and parameter studies of chapters 2 to 5 were run again, and the thesis' claims
+about them were tested statistically.
 
-A claim makes one comparison or several, and each has a verdict of its own: it holds, or it fails, or the runs of this
-scale do not decide, with an error rate of 1 %. A claim holds where all of its comparisons hold, and fails where one of
-them fails; where the thesis speaks of most cases, or of examples, more than half must hold. Comparisons on real data
-decide; those on stand-ins only where there are no others. A claim that fails is a finding: about other data, another
-scale, or the claim. One that is undecided says what it needs."""
+A claim makes one or several comparisons. Each comparison holds, fails, or is not decided by the runs of this scale,
+with an error rate of 1 %. A claim holds if all its comparisons hold, and fails if one of them fails; if the thesis
+speaks of most cases, or of examples, more than half must hold. Comparisons on real data decide; those on stand-ins
+decide only if there are no others. A claim that fails is a finding: about other data, another scale, or the claim
+itself. An undecided claim says what it needs."""
 
 FEW = 6
-"""With so many experiments at most, the page shows everything at once; else a reader opens what is of interest."""
+"""Largest number of experiments with which the page shows everything unfolded."""
 
 RESULTS_TEXT = "all results, one row for each experiment, problem, policy, run, step and measure"
 
 SCALES = {
-    "smoke": "smoke, a quick look: few runs and short ones, so that much stays undecided",
-    "laptop": "laptop, as many runs and steps as decide most claims within an hour or two",
+    "smoke": "smoke, a quick check: few and short runs, so that much stays undecided",
+    "laptop": "laptop, enough runs and steps to decide most claims within an hour or two",
     "paper": "paper, the horizons and runs of the thesis",
 }
 

@@ -17,7 +17,7 @@ class Projection(NamedTuple):
     """What all runs of paper scale would take."""
 
     seconds: float
-    """Of one core."""
+    """Seconds of one core."""
     whole: bool
     """Whether every player was measured."""
 
@@ -33,7 +33,7 @@ class RunningTime(NamedTuple):
 
 
 def microseconds(result: Result) -> float | None:
-    """Of a step, on average over the runs; None where none has finished."""
+    """Mean time per step over the runs, in microseconds; None if no run has finished."""
     if not result.finished:
         return None
     horizon = int(result.setting.get("horizon", result.steps[-1]))
@@ -41,7 +41,7 @@ def microseconds(result: Result) -> float | None:
 
 
 def projection(outcome: Outcome) -> Projection:
-    """The time of paper scale, from the microseconds a step that were measured at this one.
+    """The time at paper scale, projected from the microseconds per step measured at this scale.
 
     A player that was not measured in a panel is taken to be as fast as in the others.
     """

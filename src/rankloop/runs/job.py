@@ -68,7 +68,7 @@ class Job:
     left: int = 0
     """Units that are not finished, including those at a worker."""
     seconds_per_step: float = 0.0
-    """As far as it is known; 0 before."""
+    """Estimated seconds per step; 0 while not known."""
 
     def begin(self, finished: Mapping[int, Run]) -> None:
         """Find out which units are missing, and how long a step took in those that are finished."""

@@ -47,7 +47,7 @@ class Runner:
     store
         Store of the finished units; memory if not given.
     watcher
-        Who is told how far the work is.
+        Watcher that is told the progress.
     executor
         Executor that does the units; threads if not given. It is not shut down.
     workers

@@ -1,4 +1,4 @@
-"""Where finished units are kept: in memory, or in a folder from which the same work can be resumed."""
+"""Stores of finished units: in memory, or in a folder from which the same work can be resumed."""
 
 from __future__ import annotations
 

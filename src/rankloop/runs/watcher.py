@@ -1,4 +1,4 @@
-"""Who is told how far long work is: a bar for a person at a terminal, lines for a log."""
+"""Displays of the progress of a long computation: a bar at a terminal, lines for a log."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ class SimulationWork:
     """What a worker does for each run of a job."""
 
     simulations: dict[int, Simulation]
-    """By the number of the environment; only those that the task is about."""
+    """Simulations of this task, by the number of the environment."""
     n_environments: int
     seed: int
     steps: Ints

@@ -50,7 +50,7 @@ class Simulation(ABC):
         if not all(callable(getattr(self.policy, method, None)) for method in methods):
             raise ValueError(
                 f"a policy in {self.environment!r} needs the methods {' and '.join(methods)}, "
-                f"which {self.policy!r} has not"
+                f"which {self.policy!r} does not have"
             )
 
     def fresh_policy(self, number: int, seed: int) -> Any:

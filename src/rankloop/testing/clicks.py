@@ -34,9 +34,9 @@ def check_lists_need_no_feedback(make: MakeClick) -> None:
     policy = make(0)
     for _ in range(500):
         ranking = policy.rank()
-        assert len(ranking) == len(set(ranking)) == policy.n_shown, f"{ranking} is no list of different items"
+        assert len(ranking) == len(set(ranking)) == policy.n_shown, f"{ranking} is not a list of different items"
         assert 0 <= min(ranking) <= max(ranking) < policy.n_items, f"{ranking} has items that do not exist"
-    assert len(set(policy.best)) == policy.n_positions, f"{policy.best} is no list of different items"
+    assert len(set(policy.best)) == policy.n_positions, f"{policy.best} is not a list of different items"
 
 
 def check_learns_from_untidy_clicks(make: MakeClick) -> None:

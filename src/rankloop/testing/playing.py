@@ -33,7 +33,7 @@ def show_and_answer(policy: Any) -> tuple[Any, Any]:
         assert max(duel) < policy.n_arms, f"{duel} names an arm that does not exist"
         return duel, min(duel)
     ranking = policy.rank()
-    assert len(ranking) == len(set(ranking)) == policy.n_shown, f"{ranking} is no list of different items"
+    assert len(ranking) == len(set(ranking)) == policy.n_shown, f"{ranking} is not a list of different items"
     return ranking, [int(item == min(ranking)) for item in ranking]
 
 

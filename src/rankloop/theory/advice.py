@@ -37,7 +37,7 @@ class Advice:
       at most   not known
                 nobody knows
     <BLANKLINE>
-    This rests on
+    Assumptions and limits
       - hope
     """
 
@@ -61,7 +61,7 @@ class Advice:
             lines += _item("at most", at_most, plan.at_most_from)
             blocks.append("\n".join(lines))
         points = [wrap(point, WIDTH - 4, initial_indent="  - ", subsequent_indent="    ") for point in self.rests_on]
-        blocks.append("\n".join(["This rests on", *(line for point in points for line in point)]))
+        blocks.append("\n".join(["Assumptions and limits", *(line for point in points for line in point)]))
         return "\n\n".join(blocks)
 
     def _time(self, steps: float) -> str:

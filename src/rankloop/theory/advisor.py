@@ -61,7 +61,9 @@ def advise_rankers(traffic: float, *, n_rankers: int, gap: float, epsilon: float
         )
         return float(bound)
 
-    sample_size = f"{n_rankers - 1} rankers go, each after the n duels at which alpha ln(t + C) / n falls to gap²"
+    sample_size = (
+        f"{n_rankers - 1} rankers are eliminated, each after the n duels at which alpha ln(t + C) / n falls to gap²"
+    )
     return Advice(
         f"Which of {n_rankers} rankers is best, at {traffic:,.0f} comparisons per day?",
         traffic,
@@ -85,8 +87,8 @@ def advise_rankers(traffic: float, *, n_rankers: int, gap: float, epsilon: float
             ),
         ),
         (
-            f"any two rankers differing by {gap:g} or more from 1/2; those closer together take longer, as 1/gap²",
-            "a ranker that beats every other; interleavings that end in a draw count for nothing",
+            f"any two rankers differ from 1/2 by {gap:g} or more; smaller gaps take longer, as 1/gap²",
+            "one ranker beats every other; interleavings that end in a draw are not counted",
         ),
     )
 
@@ -115,7 +117,7 @@ def advise_reranking(
     examination
         Probability that the lowest position is looked at.
     wrong_pairs
-        |V_0|, how many pairs of the production list stand in the wrong order; as many as there can be if not given.
+        |V_0|, the number of pairs of the production list in the wrong order; all pairs if not given.
 
     Examples
     --------
@@ -145,7 +147,7 @@ def advise_reranking(
     horizon = lists(sample_size)
     safe = float(safety_probability(horizon, n_items=n_items))
     return Advice(
-        f"How should {n_items} items stand, at {traffic:,.0f} lists per day?",
+        f"What is the best order of {n_items} items, at {traffic:,.0f} lists per day?",
         traffic,
         "lists",
         (
@@ -153,18 +155,19 @@ def advise_reranking(
                 "BubbleRank",
                 {"horizon": math.ceil(horizon)},
                 horizon,
-                f"{rounds} round{'s' * (rounds > 1)} of exchanges, each until the better item's lead, "
-                f"{examination * gap:.3g} a list, passes 2 sqrt(n ln(1/delta)) after n clicks on one of the two only; "
-                "every second list exchanges a pair",
+                f"{rounds} round{'s' * (rounds > 1)} of exchanges, each until the lead of the better item, which grows "
+                f"by {examination * gap:.3g} per list, exceeds 2 sqrt(n ln(1/delta)) after n clicks on only one of the "
+                "two; every second list exchanges a pair",
                 lists(worst_case),
-                "the theorem's lemma on such clicks, which has 5 in place of 2 and the least share of them",
+                "by the theorem's lemma on such clicks, with 5 in place of 2 and the smallest share of them",
             ),
         ),
         (
-            f"neighbours that differ by {gap:g} or more; those closer together take longer, as 1/gap²",
-            f"safety: no list with more than {n_items / 2:g} pairs in the wrong order beyond those of the production "
-            f"list, with probability at least {safe:.6g}",
-            "rounds in sequence, all as slow as the slowest pair at the lowest position: most lists are done sooner",
+            f"neighbours differ in attraction by {gap:g} or more; smaller gaps take longer, as 1/gap²",
+            f"with this horizon, no list has more than {n_items / 2:g} pairs in the wrong order beyond those of the "
+            f"production list, with probability at least {safe:.6g}",
+            "rounds follow one another, all as slow as the slowest pair at the lowest position: most lists are sorted "
+            "sooner",
         ),
     )
 
@@ -216,7 +219,7 @@ def advise_drift(
     told = math.sqrt(4 * epsilon * math.log(window) * (n_items - n_positions) / window)
     return Advice(
         f"Which {n_positions} of {n_items} items, at {traffic:,.0f} lists per day, when tastes change {changes:g} "
-        f"times in {days:g} days? How long until a change is followed:",
+        f"times in {days:g} days? Time until a change is followed:",
         traffic,
         "lists",
         (
@@ -224,7 +227,7 @@ def advise_drift(
                 "CascadeSWUCB",
                 {"window": window, "epsilon": epsilon},
                 min(float(window), window / looks + looks),
-                f"an item that rose is tried every {window / looks:,.3g} lists, and {looks:,.3g} looks at it outweigh "
+                f"an item that rose is tried every {window / looks:,.3g} lists, and {looks:,.3g} views of it outweigh "
                 "as many old ones",
                 float(window),
                 "then no list from before the change is remembered",
@@ -233,16 +236,17 @@ def advise_drift(
                 "CascadeDUCB",
                 {"gamma": gamma, "epsilon": epsilon},
                 memory,
-                "then lists from before the change weigh 1/e of what they did",
+                "then lists from before the change have 1/e of their weight",
                 float(math.ceil(math.log((1 - gamma) * epsilon) / math.log(gamma))),
                 "the theorem's time after which the old lists bias no estimate by more than half its bound",
             ),
         ),
         (
-            f"changes that are sudden, and a window that can tell {min(told, 1):.2g}: items closer together than that "
-            "go on being tried, since what is known of them is forgotten before it is enough",
-            "at least one item of each list being looked at",
-            "gamma and the window of the thesis for so many lists and changes; the order of regret is then the least",
+            f"changes are sudden, and the window can distinguish items that differ by {min(told, 1):.2g}; closer items "
+            "are tried again and again, since what is known about them is forgotten too soon",
+            "users look at one item or more of each list",
+            "gamma and the window are the thesis' values for so many lists and changes, which minimise the order of "
+            "regret",
         ),
     )
 
@@ -253,7 +257,7 @@ def advise_diversity(traffic: float, *, n_features: int, n_positions: int, gap: 
     Parameters
     ----------
     traffic
-        Lists per day that the same preferences answer.
+        Lists per day for users with the same preferences.
     n_features
         Features of relevance and topics together.
     n_positions
@@ -284,7 +288,7 @@ def advise_diversity(traffic: float, *, n_features: int, n_positions: int, gap: 
     at_most = _first(loses_less)
     sample_size = 4 * n_features / (gap**2 * looks)
     gamma = least_gamma(at_most)
-    how = "the looks n at which 2 gamma sqrt(features / n), the mean width of the bounds, falls to the gap"
+    how = "the number n of views at which 2 gamma sqrt(features / n), the mean width of the bounds, falls to the gap"
     return Advice(
         f"Which {n_positions} items, by {n_features} features and topics, at {traffic:,.0f} lists per day?",
         traffic,
@@ -304,12 +308,12 @@ def advise_diversity(traffic: float, *, n_features: int, n_positions: int, gap: 
                 sample_size * gamma**2,
                 how,
                 at_most,
-                f"the theorem's scaled regret is then below {gap:g} a list on average",
+                f"the theorem's scaled regret is then below {gap:g} per list on average",
             ),
         ),
         (
-            f"attractions that are linear in the features, and {looks:g} of a list's items looked at",
-            "looks that are spread over all features as the items are: a feature that few items have takes longer",
+            f"attractions are linear in the features, and users look at {looks:g} items of a list on average",
+            "views are spread over all features as the items are; a feature that few items have takes longer",
         ),
     )
 

@@ -52,7 +52,7 @@ def hybrid_eta(n_positions: int, largest_attraction: float) -> float:
 def hybrid_bound(
     steps: npt.ArrayLike, *, n_features: int, n_positions: int, gamma: npt.ArrayLike | None = None, norm: float = 1.0
 ) -> Floats:
-    """What the eta-scaled expected regret of CascadeHybrid stays below, after each of the numbers of lists.
+    """An upper bound on the eta-scaled expected regret of CascadeHybrid, after each of the numbers of lists.
 
     2 gamma sqrt(2 n K D ln(1 + n K / D)) + 1, of the theorem in chapter 5, with D = m + d features of norm at most 1.
     Scaled regret is counted against eta times the reward of the best list (`hybrid_eta`); simulations count it against

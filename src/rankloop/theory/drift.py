@@ -18,7 +18,7 @@ from rankloop.theory.checks import check_counts, check_steps
 from rankloop.theory.divergence import bernoulli_divergence
 
 ROUNDING = 1e-9
-"""So that 10,000 lists at gamma = 0.99 are 100 memories, and not a hair more that would be rounded up."""
+"""Tolerance for rounding: 10,000 lists at gamma = 0.99 are 100 memories, and must not be rounded up to 101."""
 
 
 def best_discount(horizon: float, breakpoints: float = 1) -> float:
@@ -44,7 +44,7 @@ def best_window(horizon: float, breakpoints: float = 1) -> int:
 def cascade_ducb_bound(
     steps: npt.ArrayLike, *, gaps: npt.ArrayLike, breakpoints: npt.ArrayLike, gamma: float, epsilon: float
 ) -> Floats:
-    """What the expected regret of CascadeDUCB stays below, after each of the numbers of lists.
+    """An upper bound on the expected regret of CascadeDUCB, after each of the numbers of lists.
 
     With L items, Y breakpoints, h = 1/(1 - gamma), and e = ln(1 + 4 sqrt(1 - 1/(2 epsilon))):
     L Y ceil(ln((1 - gamma) epsilon) / ln gamma) + 2 L h + 2 L ceil(ln h / e) (n/h) / (1 - gamma^h)
@@ -86,7 +86,7 @@ def cascade_ducb_bound(
 def cascade_swucb_bound(
     steps: npt.ArrayLike, *, gaps: npt.ArrayLike, breakpoints: npt.ArrayLike, window: int, epsilon: float
 ) -> Floats:
-    """What the expected regret of CascadeSWUCB stays below, after each of the numbers of lists.
+    """An upper bound on the expected regret of CascadeSWUCB, after each of the numbers of lists.
 
     With L items, Y breakpoints, and e = ln(1 + 4 sqrt(1 - 1/(2 epsilon))):
     L Y tau + L ln(tau)^2 / e + 2 L (n/tau) ceil(ln tau / e) + sum over items of ceil(n/tau) 8 epsilon ln(tau) / gap,
@@ -118,7 +118,7 @@ def cascade_swucb_bound(
 
 
 def drift_lower_bound(steps: npt.ArrayLike, *, n_items: int, attraction: float, gap: float) -> Floats:
-    """What the regret of any policy comes to at least on the hard problem of chapter 4, as the number of lists grows.
+    """A lower bound on the regret of any policy on the hard problem of chapter 4, as the number of lists grows.
 
     L gap (1 - p)^(K-1) sqrt(2 n / (3 d(p - gap, p))). In that problem K = L/2 of L items are attractive with
     probability p and the others with p - gap, and two breakpoints stand where they hurt most. It says what order of

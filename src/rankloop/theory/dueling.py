@@ -20,12 +20,12 @@ def merge_constant(alpha: float, n_arms: int, epsilon: float) -> float:
     4066005
     """
     if _log_merge_constant(alpha, n_arms, epsilon) > math.log(np.finfo(np.float64).max):
-        raise ValueError(f"C(epsilon) is too large for a number at alpha = {alpha!r}: take alpha further from 1/2")
+        raise ValueError(f"C(epsilon) is too large for a number at alpha = {alpha!r}: choose alpha further from 1/2")
     return float(_merge_base(alpha, n_arms, epsilon) ** (1 / (2 * alpha - 1)))
 
 
 def merge_duels(steps: float, *, gap: float, alpha: float, c: float) -> float:
-    """After how many duels MergeDTS or MergeRUCB eliminate a ranker that loses 1/2 + gap of them to another, about.
+    """About how many duels MergeDTS or MergeRUCB need to eliminate a ranker that loses 1/2 + gap of them to another.
 
     alpha ln(T + C) / gap^2: then the width of the confidence bound has fallen to the gap.
 
@@ -38,7 +38,7 @@ def merge_duels(steps: float, *, gap: float, alpha: float, c: float) -> float:
 def merge_comparisons_bound(
     steps: npt.ArrayLike, *, n_arms: int, gap: float, alpha: float = 1.01, epsilon: npt.ArrayLike
 ) -> Floats:
-    """How often MergeDTS or MergeRUCB compare two rankers at most before their batch is merged with another.
+    """How often at most MergeDTS or MergeRUCB compare two rankers before their batch is merged with another.
 
     4 alpha ln(T + C(epsilon)) / gap^2, of lemma 2.1 in chapter 2: with probability 1 - epsilon, for any two rankers
     that can be told apart. Then twice the width of their confidence bounds, sqrt(alpha ln(T + C) / n) after n
@@ -80,7 +80,7 @@ def merge_comparisons_bound(
 def merge_dts_bound(
     steps: npt.ArrayLike, *, n_arms: int, gap: float, alpha: float = 1.01, batch_size: int = 4, epsilon: npt.ArrayLike
 ) -> Floats:
-    """What the regret of MergeDTS stays below with probability 1 - epsilon, after each of the numbers of steps.
+    """An upper bound on the regret of MergeDTS, with probability 1 - epsilon, after each of the numbers of steps.
 
     8 alpha M K ln(T + C(epsilon)) / gap^2, of the theorem in chapter 2: 2 M K times `merge_comparisons_bound`. It needs
     a Condorcet winner, alpha above 1/2, batches of at least 4, C = C(epsilon), pairs that differ by `gap` or more from
@@ -120,7 +120,7 @@ def merge_dts_expected_bound(
     batch_size: int = 4,
     horizon: float | None = None,
 ) -> Floats:
-    """What the expected regret of MergeDTS stays below: that of `merge_dts_bound` with epsilon = 1/horizon, plus 1.
+    """An upper bound on the expected regret of MergeDTS: `merge_dts_bound` with epsilon = 1/horizon, plus 1.
 
     The 1 pays for the runs in which the winner is lost: they are one in `horizon` and cost at most 1 per step. So the
     bound holds up to the horizon that MergeDTS was told; without one, each number of steps is its own horizon.
@@ -148,7 +148,7 @@ def smallest_gap(preferences: npt.ArrayLike) -> float:
 
 
 def dueling_lower_bound(steps: npt.ArrayLike, preferences: npt.ArrayLike) -> Floats:
-    """What the regret of any consistent policy comes to at least as the number of steps grows, in ln T.
+    """A lower bound on the regret of any consistent policy, as the number of steps T grows: a multiple of ln T.
 
     Every arm i other than the Condorcet winner must be found out against some arm that beats it; the cheapest one, j,
     costs (gap_i + gap_j) / 2 per duel, of which ln T / d(p_ij, 1/2) are needed. gap_i is p_1i - 1/2 for the winner 1

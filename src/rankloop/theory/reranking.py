@@ -29,7 +29,7 @@ def bubble_rank_bound(
     chi_max: float = 1.0,
     delta: float | None = None,
 ) -> Floats:
-    """What the expected regret of BubbleRank stays below, after each of the numbers of lists.
+    """An upper bound on the expected regret of BubbleRank, after each of the numbers of lists.
 
     180 K (chi_max / chi_min) (K - 1 + 2 |V_0|) / Delta_min ln(1/delta) + sqrt(delta) K^3 n^2, of the theorem in chapter
     3. It holds in the cascade model, in the position-based model where lower positions are looked at less, and wherever
@@ -69,7 +69,7 @@ def bubble_rank_bound(
 
 
 def safety_probability(steps: npt.ArrayLike, *, n_items: int, delta: float | None = None) -> Floats:
-    """How probable it is, at least, that no list among so many has more than |V_0| + K/2 pairs in the wrong order.
+    """A lower bound on the probability that none of these lists has more than |V_0| + K/2 pairs in the wrong order.
 
     1 - sqrt(delta) K^2 n, which is 1 - K^2 / n for the default delta = n^-4; 0 where that is negative.
 
@@ -81,7 +81,7 @@ def safety_probability(steps: npt.ArrayLike, *, n_items: int, delta: float | Non
 
 
 def initial_inversions(initial: Sequence[int], attraction: npt.ArrayLike) -> int:
-    """|V_0|: how many pairs of items stand in the wrong order, the less attractive one above.
+    """|V_0|: the number of pairs of items in the wrong order, the less attractive one above.
 
     >>> initial_inversions([2, 0, 1], [0.9, 0.5, 0.1])
     2
@@ -109,7 +109,7 @@ def smallest_difference(attraction: npt.ArrayLike) -> float:
 
 
 def examinations(attraction: npt.ArrayLike, abandonment: npt.ArrayLike | None = None) -> Floats:
-    """How probable it is that each position of the best list is looked at, in the cascade or dependent click model.
+    """The probability that users look at each position of the best list, in the cascade or dependent click model.
 
     The last and the first are chi_min and chi_max. In the position-based model they are given.
 

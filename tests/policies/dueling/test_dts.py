@@ -234,5 +234,5 @@ def test_best_and_winner_read_the_counts() -> None:
 def test_refuses_bad_parameters() -> None:
     with pytest.raises(ValueError, match="alpha must be a positive number, not -1"):
         rl.DTS(5, alpha=-1)
-    with pytest.raises(ValueError, match="nobody to duel"):
+    with pytest.raises(ValueError, match="has no opponent"):
         rl.DTS(1)

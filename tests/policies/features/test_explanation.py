@@ -30,7 +30,7 @@ def test_an_explanation_adds_up() -> None:
         np.testing.assert_allclose(explanation.covered[k], 1 - np.prod(1 - X[above], axis=0))
     assert f"film {policy.best[0]}" in str(explanation)
     assert len(explanation.plot("hybrid").axes) == 2
-    with pytest.raises(ValueError, match="told no topics"):
+    with pytest.raises(ValueError, match="has no topics"):
         rl.CascadeLinUCB(Z, 5).explain().plot()
     with pytest.raises(ValueError, match="no list to plot"):
         policy.explain([]).plot()

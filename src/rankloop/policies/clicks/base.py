@@ -82,7 +82,7 @@ class Ranking(Sequence[int]):
 
 
 class ClickPolicy(Policy):
-    """Base of the click bandits: `rank` asks for a list, `update` tells the clicks on it.
+    """Base of the click bandits: `rank` returns a list to show, `update` learns from the clicks on it.
 
     Clicks may come late, in any order, or never. Each call of `update` is one more observation: where a queue may
     deliver the same clicks twice, drop the second ones before they get here.
@@ -91,7 +91,7 @@ class ClickPolicy(Policy):
     n_items: int
     n_positions: int
     n_notes: int = 0
-    """How many numbers the policy notes about each list."""
+    """Number of notes that the policy makes about each list."""
 
     learns: ClassVar[bool] = True
     """Whether clicks change what is shown, so that the generic checks can ask for it."""

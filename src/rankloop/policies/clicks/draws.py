@@ -10,10 +10,10 @@ import numpy.typing as npt
 from rankloop.kernels.arrays import Stream
 
 REMEMBERED = 512
-"""How many draws are remembered of the latest ones, and how many of all."""
+"""Number of draws remembered among the latest ones, and among all."""
 
 BITS = 53
-"""Of a fingerprint: what a float holds."""
+"""Number of bits of a fingerprint, as many as a float holds exactly."""
 
 Draws = npt.NDArray[np.uint64]
 

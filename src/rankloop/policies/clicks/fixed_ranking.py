@@ -30,7 +30,7 @@ def _learn(state: FixedRankingState, items: Items, notes: Notes, clicks: Clicks)
 
 
 class FixedRanking(ClickPolicy):
-    """Shows one list for ever: what the learning policies are compared with (the thesis' Baseline).
+    """Always shows the same list: a baseline for the learning policies (the thesis' Baseline).
 
     Parameters
     ----------

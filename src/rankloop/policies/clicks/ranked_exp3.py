@@ -16,7 +16,7 @@ from rankloop.policies.clicks.base import ClickPolicy, Ranking
 
 LARGEST_TOTAL = 1e100
 SMALLEST_WEIGHT = 1e-250
-"""A weight that reached 0 would stay there for ever."""
+"""Smallest weight: one that reached 0 would stay there."""
 
 
 class RankedEXP3State(NamedTuple):

@@ -64,7 +64,7 @@ class SafetyReceipt:
     pairs: list[PairEvidence]
     exchanges: list[Exchange]
     first_horizon: int | None = None
-    """Where no horizon was given: the first one tried, doubled until it was `horizon`."""
+    """The first horizon tried if none was given; it was doubled until it became `horizon`."""
     repeated_draws: int = 0
     """How many of the lists learned from, at least, were found to repeat the random exchanges of an earlier one."""
     n_items_ever: int = 0

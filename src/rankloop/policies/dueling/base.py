@@ -14,7 +14,7 @@ from rankloop.kernels.arrays import Floats
 from rankloop.policies.base import Policy, choose_once, learn_once
 
 NOTES = 2
-"""How many numbers a dueling policy may note about a duel."""
+"""Number of notes that a dueling policy may make about a duel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Duel:
 
 
 class DuelingPolicy(Policy):
-    """Base of the dueling bandits: `duel` asks for a comparison, `update` tells its outcome.
+    """Base of the dueling bandits: `duel` chooses a comparison, `update` learns from its outcome.
 
     Outcomes may come late, in any order, or never. Each call of `update` is one more observation: where a queue may
     deliver the same outcome twice, drop the second one before it gets here.
@@ -134,5 +134,5 @@ class DuelingPolicy(Policy):
 def check_n_arms(n_arms: int) -> int:
     """The number of arms, if there is anything to compare."""
     if n_arms == 1:
-        raise ValueError("n_arms must be at least 2, not 1: a single arm has nobody to duel")
+        raise ValueError("n_arms must be at least 2, not 1: a single arm has no opponent")
     return check_whole("n_arms", n_arms, 2)

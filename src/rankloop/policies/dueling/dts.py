@@ -243,7 +243,7 @@ class DTS(_OptimisticPolicy):
     def __init__(self, n_arms: int, *, alpha: float = 0.8**7, seed: int | None = None) -> None:
         super().__init__(n_arms, alpha)
         if n_arms > MOST_ARMS:
-            raise ValueError(f"n_arms = {n_arms} is more than the {MOST_ARMS} that DTS can hold: take MergeDTS")
+            raise ValueError(f"n_arms = {n_arms} is more than the {MOST_ARMS} that DTS can hold: use MergeDTS")
         rng = new_stream(seed)
         square = (self.n_arms, self.n_arms)
         n_words = (self.n_arms + 3) // 4

@@ -113,7 +113,7 @@ def _rescale(log_weight: Floats, tree: Floats, log_scale: Floats) -> None:
 
 
 class REX3(DuelingPolicy):
-    """Exponential weights for duels: slow, but with a regret bound that holds even where preferences change.
+    """Exponential weights for duels: slow, but with a regret bound that holds even if preferences change.
 
     Both rankers are drawn in proportion to weights that grow with each win and shrink with each loss. Where
     preferences stay the same, policies made for that case soon have far less regret.

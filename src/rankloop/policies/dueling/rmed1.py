@@ -137,7 +137,7 @@ def _begin_sweep(likelihood: Ints, order: Ints, sweep: Ints, listed: Flags, coun
 
 
 class RMED1(DuelingPolicy):
-    """Compares each ranker as often as it is still likely to be the best; hard to beat for few rankers.
+    """Compares each ranker as often as it is likely to be the best; hard to beat for few rankers.
 
     It goes over the rankers that the outcomes so far do not rule out, and lets each duel the likeliest winner if that
     one has beaten it, else the ranker to which it has lost most. It begins with a duel of every pair, which makes it

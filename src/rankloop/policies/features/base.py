@@ -221,7 +221,7 @@ class FeaturePolicy(_LearnedFeatures):
             raise ValueError("all segments share one catalogue: add and remove items of the Segments")
 
     def save(self, path: str | Path) -> None:
-        """Write the whole policy to one file; `rankloop.load` brings it back to go on bit for bit."""
+        """Write the whole policy to one file; `rankloop.load` reads it, and it continues bit for bit."""
         if self.segment:
             raise ValueError("a segment is saved with all others: save the Segments")
         super().save(path)

@@ -133,9 +133,9 @@ def plot_coverage(explanations: Mapping[str, Explanation], *, ink: str = "#33333
         raise ValueError("there is no list to plot")
     names = lists[0].topic_names
     if not names:
-        raise ValueError("the policy was told no topics: say what to plot with explain(topics=...)")
+        raise ValueError("the policy has no topics: give them with explain(topics=...)")
     if any(each.topic_names != names for each in lists):
-        raise ValueError("the lists speak of different topics: explain them with the same ones")
+        raise ValueError("the lists have different topics: explain them with the same ones")
     order = np.argsort(-sum(each.covered[-1] for each in lists), kind="stable")
     most = max(1e-9, max(float(each.covered.max()) for each in lists))
     n_positions = max(len(each.items) for each in lists)

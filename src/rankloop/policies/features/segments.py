@@ -126,7 +126,7 @@ class Segments(Mapping[str, FeaturePolicy]):
         self._policy._take_stream(own_stream(seed, self._parts()[1]))
 
     def save(self, path: str | Path) -> None:
-        """Write all segments to one file; `rankloop.load` brings them back to go on bit for bit."""
+        """Write all segments to one file; `rankloop.load` reads them, and they continue bit for bit."""
         write_archive(path, "segments", *self._parts())
 
     @serialised
@@ -194,6 +194,6 @@ def _put_together(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Seg
         for field in Ridge._fields:
             own_array, saved = getattr(model, field), arrays[f"model.{field}"][number]
             if own_array.shape != saved.shape:
-                raise ValueError("these are segments of another version of rankloop: go on with the one that wrote it")
+                raise ValueError("these are segments of another version of rankloop: use the version that wrote them")
             own_array[...] = saved
     return segments
