@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from rankloop.kernels import allocating, compiled
+from rankloop.kernels import allocating, compiled, rare
 from rankloop.kernels.arrays import Floats, Ints
 from rankloop.policies.features.ridge import decompose
 
@@ -92,7 +92,7 @@ def g_optimal(rows: Floats, weights: Floats) -> tuple[int, float]:
     return rank, leverage[most]
 
 
-@allocating
+@rare
 def least_squares(rows: Floats, seen: Floats, clicked: Floats, rank: int, theta: Floats) -> None:
     """The shortest theta that fits best: rows i were seen and clicked so often, and span so many dimensions."""
     basis = np.zeros((rank, rows.shape[1]))
@@ -168,7 +168,7 @@ def span(rows: Floats, limit: int, basis: Floats, table: Floats, pivots: Ints) -
     return limit
 
 
-@allocating
+@rare
 def _express_in_pivots(table: Floats, pivots: Ints, rank: int) -> None:
     """Rows as sums of pivots, which become unit vectors: leverages stay as they are, and rounding errors small."""
     lower = np.zeros((rank, rank))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from rankloop.arrays import check_features
 from rankloop.checks import check_between, check_whole
-from rankloop.kernels import allocating, choose, compiled, draw_index, entry, learn, step
+from rankloop.kernels import allocating, choose, compiled, draw_index, entry, learn, rare, step
 from rankloop.kernels.arrays import Clicks, Floats, Ints, Items, Notes, Stream
 from rankloop.policies.base import shuffled
 from rankloop.policies.clicks.base import ClickPolicy, Ranking
@@ -107,7 +107,7 @@ def _end_phases(
                 start = k
 
 
-@allocating
+@rare
 def _estimate(
     features: Floats, members: Ints, tried: Ints, tally: Ints, first: int, end: int, n_tried: int, rank: int
 ) -> Floats:
@@ -131,7 +131,7 @@ def _estimate(
     return attraction
 
 
-@allocating
+@rare
 def _sort(members: Ints, attraction: Floats, first: int, end: int) -> None:
     """Put the items of a part in order, best first; equals stay as they were. Runs of doubling size are merged."""
     merged = np.asarray(members).copy()
@@ -187,7 +187,7 @@ def _start_phase(
     part[first, RANK] = rank
     part[first, N_TRIED] = 0
     part[first, MISSING] = 0
-    needed = leverage * 0.5 * 4.0 ** min(phase, LAST_PHASE) * (log_parts + math.log(n * phase * (phase + 1.0)))
+    needed = leverage * math.ldexp(0.5, 2 * min(phase, LAST_PHASE)) * (log_parts + math.log(n * phase * (phase + 1.0)))
     for x in range(n):
         if weights[x] > 0.0:
             item = members[first + x]
