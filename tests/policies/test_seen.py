@@ -295,7 +295,7 @@ def test_what_is_left_of_a_catalogue_is_shown() -> None:
     policy.update(ranking, [0, 0, 1])
     with pytest.raises(ValueError, match="there are 3 positions, but clicks"):
         policy.update(ranking, [0, 0, 1, 0])
-    users = rl.CascadeModel(np.linspace(0.1, 0.6, 6))
+    users = rl.HybridCascade(np.abs(Z[:6]), X[:6], np.full(4, 0.3), np.full(6, 0.3), 0.5)
     result = rl.simulate(policy, users, horizon=500, runs=2, progress=False, workers=1)
     assert np.isfinite(result.regret).all()
     policy.remove_items([1, 4, 5])
