@@ -18,7 +18,6 @@ from rankloop.interleaving import Balanced, Optimised, Probabilistic, TeamDraft
 from rankloop.kernels import stream
 from rankloop.preferences import MeasuredPreferences, measure, measure_preferences
 
-SHARED = SHARED / "shared" / "data"
 NAVIGATIONAL = User.named("navigational")
 INTERLEAVERS = [Probabilistic(), TeamDraft(), Balanced(), Optimised()]
 

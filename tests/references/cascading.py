@@ -1,4 +1,4 @@
-"""The cascading bandits in plain Python: every index in every step, every sum from the whole history."""
+"""The cascading bandits in plain Python: every index in every step, every weighted sum from the whole history."""
 
 from __future__ import annotations
 
@@ -58,6 +58,7 @@ class Cascading:
         self.n_positions = n_positions
         self.stream = Stream.from_seed(seed)
         self.history: list[Observed] = []
+        self.X, self.N = [0.0] * n_items, [0.0] * n_items
 
     @property
     def t(self) -> int:
@@ -76,14 +77,17 @@ class Cascading:
             observed = observed[: end + 1]
         if observed:
             self.history.append(observed)
-
-    def weights(self) -> list[tuple[float, Observed]]:
-        """How much each list of the history counts."""
-        return [(1.0, entry) for entry in self.history]
+        for a, click in observed:
+            self.N[a] += 1
+            self.X[a] += click
 
     def statistics(self) -> tuple[list[float], list[float]]:
+        """Clicks and looks of each item; those with a weight are added up anew from the history."""
+        return self.X, self.N
+
+    def weighted(self, lists: list[tuple[float, Observed]]) -> tuple[list[float], list[float]]:
         X, N = [0.0] * self.n_items, [0.0] * self.n_items
-        for weight, observed in self.weights():
+        for weight, observed in lists:
             for a, click in observed:
                 N[a] += weight
                 X[a] += weight * click
@@ -114,13 +118,13 @@ class CascadeDUCB(Cascading):
         super().__init__(n_items, n_positions, seed)
         self.gamma = gamma
 
-    def weights(self) -> list[tuple[float, Observed]]:
-        weighted = []
+    def statistics(self) -> tuple[list[float], list[float]]:
+        lists = []
         weight = 1.0
         for s in range(len(self.history), 0, -1):
-            weighted.append((weight, self.history[s - 1]))
+            lists.append((weight, self.history[s - 1]))
             weight *= self.gamma(s)
-        return weighted[::-1]
+        return self.weighted(lists[::-1])
 
     def index(self, x: float, n: float) -> float:
         gamma = self.gamma(self.t)
@@ -137,8 +141,8 @@ class CascadeSWUCB(Cascading):
         super().__init__(n_items, n_positions, seed)
         self.window = window
 
-    def weights(self) -> list[tuple[float, Observed]]:
-        return [(1.0, entry) for entry in self.history[-self.window(self.t) :]]
+    def statistics(self) -> tuple[list[float], list[float]]:
+        return self.weighted([(1.0, entry) for entry in self.history[-self.window(self.t) :]])
 
     def index(self, x: float, n: float) -> float:
         return x / n + math.sqrt(self.epsilon * math.log(min(self.t, self.window(self.t))) / n)

@@ -39,8 +39,10 @@ class DTS:
         return bound == bound.max(axis=1, keepdims=True)
 
     def choose(self) -> tuple[Arms, Arms]:
-        drawn = np.triu(self.draw.beta(self.w + 1, self.w.swapaxes(1, 2) + 1), 1)
-        theta = drawn + np.tril(1 - drawn.swapaxes(1, 2), -1)
+        i, j = np.triu_indices(self.K, 1)
+        theta = np.zeros(self.w.shape)
+        theta[:, i, j] = self.draw.beta(self.w[:, i, j] + 1, self.w[:, j, i] + 1)
+        theta[:, j, i] = 1 - theta[:, i, j]
         score = np.where(self.candidates(), (theta > 0.5).sum(axis=2), -1)
         c = (score + self.draw.random(score.shape)).argmax(axis=1)  # ties at random
         phi = self.draw.beta(self.w[self.run, :, c] + 1, self.w[self.run, c] + 1)

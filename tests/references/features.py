@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 
-def topic_gain(topics: np.ndarray, item: int, above: Sequence[int], literal: bool = False) -> np.ndarray:
+def topic_gain(
+    topics: np.ndarray, item: int | Sequence[int], above: Sequence[int], literal: bool = False
+) -> np.ndarray:
     """What an item adds to the topics: x_a * prod (1 - x_b) over those above; what is below 0 covers nothing.
 
-    Unless `literal`: then the product is taken as it stands, and what is below 0 makes it larger.
+    Unless `literal`: then the product is taken as it stands, and what is below 0 makes it larger. Several items have a
+    row each.
     """
     gain = topics[item].copy()
     for b in above:
@@ -34,22 +37,32 @@ class RidgeForm:
         self.literal = literal
         n = relevance.shape[1] + topics.shape[1]
         self.precision, self.evidence = np.eye(n) * ridge, np.zeros(n)
+        self.inverse = np.linalg.inv(self.precision)
 
-    def phi(self, item: int, above: Sequence[int]) -> np.ndarray:
-        return np.concatenate([topic_gain(self.topics, item, above, self.literal), self.relevance[item]])
+    def phi(self, items: Sequence[int], above: Sequence[int]) -> np.ndarray:
+        """A row of each item."""
+        return np.hstack([topic_gain(self.topics, items, above, self.literal), self.relevance[items]])
+
+    def scores(self, items: Sequence[int], above: Sequence[int]) -> np.ndarray:
+        phi = self.phi(items, above)
+        widths = np.sqrt(((phi @ self.inverse) * phi).sum(axis=1))
+        return phi @ self.inverse @ self.evidence + self.gamma * widths
 
     def score(self, item: int, above: Sequence[int]) -> float:
-        phi = self.phi(item, above)
-        inverse = np.linalg.inv(self.precision)
-        return float(phi @ inverse @ self.evidence + self.gamma * np.sqrt(phi @ inverse @ phi))
+        return float(self.scores([item], above)[0])
+
+    def best_score(self, items: Iterable[int], above: Sequence[int]) -> float:
+        """The highest score of those items that do not stand above."""
+        return float(self.scores([item for item in items if item not in above], above).max())
 
     def update(self, ranking: Sequence[int], clicks: Sequence[int], seen: int | None = None) -> None:
         for k, item in enumerate(ranking[:seen]):
-            phi = self.phi(item, ranking[:k])
+            [phi] = self.phi([item], ranking[:k])
             self.precision += np.outer(phi, phi)
             self.evidence += clicks[k] * phi
             if self.cascade and clicks[k]:
                 break
+        self.inverse = np.linalg.inv(self.precision)
 
 
 def entropy(features: np.ndarray, items: Sequence[int], noise: float) -> float:
@@ -65,16 +78,17 @@ class DiverseForm(RidgeForm):
         super().__init__(features, np.zeros((len(features), 0)), gamma, ridge, cascade=False)
         self.diversity, self.noise = diversity, noise
 
-    def score(self, item: int, above: Sequence[int]) -> float:
-        more = entropy(self.relevance, [*above, item], self.noise) - entropy(self.relevance, above, self.noise)
-        return super().score(item, above) + self.diversity * more
+    def scores(self, items: Sequence[int], above: Sequence[int]) -> np.ndarray:
+        entropies = np.array([entropy(self.relevance, [*above, item], self.noise) for item in items])
+        more = entropies - entropy(self.relevance, above, self.noise)
+        return super().scores(items, above) + self.diversity * more
 
     def list(self, n_positions: int) -> list[int]:
         """The greedy list, every item scored anew at every position."""
         chosen: list[int] = []
         while len(chosen) < n_positions:
             free = [a for a in range(len(self.relevance)) if a not in chosen]
-            chosen.append(max(free, key=lambda a: self.score(a, chosen)))
+            chosen.append(free[self.scores(free, chosen).argmax()])
         return chosen
 
 

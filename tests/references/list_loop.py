@@ -1,4 +1,4 @@
-"""A compiled loop for the tests of click policies, which records the regret at checkpoints."""
+"""Click policies and users for tests that look at them between steps: the loop is the one of all simulations."""
 
 from __future__ import annotations
 
@@ -6,18 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.kernels import choose, entry, learn, regret, respond, stream
-
-
-@entry
-def _play(policy: Any, environment: Any, rng: Any, n: int, items: Any, notes: Any, clicks: Any) -> Any:
-    total = 0.0
-    for _ in range(n):
-        choose(policy, items, notes)
-        total += regret(environment, items)
-        respond(environment, rng, items, clicks)
-        learn(policy, items, notes, clicks)
-    return total
+from rankloop.kernels import stream
+from rankloop.simulation.loop import REGRET, run_lists
 
 
 class Game:
@@ -30,7 +20,22 @@ class Game:
         self.items = np.zeros(policy.n_positions, np.int64)
         self.notes = np.zeros(policy.n_notes)
         self.clicks = np.zeros(policy.n_positions, np.uint8)
+        self.room = np.zeros(environment.n_items)
 
     def play(self, n: int) -> float:
         """The regret of the next n steps."""
-        return float(_play(self.policy.state, self.users, self.rng, n, self.items, self.notes, self.clicks))
+        totals = np.zeros(4)
+        run_lists(
+            self.policy.state,
+            self.users,
+            self.rng,
+            n,
+            len(self.items),
+            np.inf,
+            self.items,
+            self.notes,
+            self.clicks,
+            totals,
+            self.room,
+        )
+        return float(totals[REGRET])

@@ -135,8 +135,10 @@ class MergeDTS(Merging):
         """Draw as `choose` does, many times with the present counts, where all arms are in one batch."""
         draw = np.random.default_rng(seed)
         w = np.array(self.w)
-        drawn = np.triu(draw.beta(w + 1, w.T + 1, size=(n, self.K, self.K)), 1)
-        theta = drawn + np.tril(1 - drawn.swapaxes(1, 2), -1)
+        i, j = np.triu_indices(self.K, 1)
+        theta = np.zeros((n, self.K, self.K))
+        theta[:, i, j] = draw.beta(w[i, j] + 1, w[j, i] + 1, size=(n, len(i)))
+        theta[:, j, i] = 1 - theta[:, i, j]
         wins = (theta > 0.5).sum(axis=2)
         c = (wins + draw.random(wins.shape)).argmax(axis=1)  # ties at random
         phi = draw.beta(w[:, c].T + 1, w[c] + 1)

@@ -59,10 +59,12 @@ class TopRank:
                     if i == j or i in unseen or j in unseen:
                         continue
                     U = clicked.get(i, 0) - clicked.get(j, 0)
+                    if U == 0:
+                        continue  # counts that stay the same decide nothing new
                     self.S[i][j] += U
                     self.N[i][j] += abs(U)
                     n = self.N[i][j]
-                    if n > 0 and self.S[i][j] >= math.sqrt(2 * n * math.log(c / self.delta * math.sqrt(n))):
+                    if self.S[i][j] >= math.sqrt(2 * n * math.log(c / self.delta * math.sqrt(n))):
                         decided.add((j, i))
         if not decided <= self.G:
             self.G |= decided

@@ -21,8 +21,9 @@ class REX3:
         return min(0.5, math.sqrt(self.K * math.log(self.K) / (math.e * (self.horizon or self.t))))
 
     def p(self) -> list[float]:
-        weights = self.weights()
-        return [(1 - self.g()) * weight / sum(weights) + self.g() / self.K for weight in weights]
+        weights, g = self.weights(), self.g()
+        total = sum(weights)
+        return [(1 - g) * weight / total + g / self.K for weight in weights]
 
     def weights(self) -> list[float]:
         largest = max(self.log_weights)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 from references.stream import Stream
 
@@ -13,6 +14,16 @@ UNIT = math.log(2) / 2**29
 
 def d(p: float, q: float) -> float:
     return sum(x * math.log(x / y) for x, y in ((p, q), (1 - p, 1 - q)) if x > 0)
+
+
+@cache
+def evidence(won: int, lost: int) -> int:
+    """That one arm is worse than another: n d(share, 1/2) in units, nothing if it is ahead or they have not met.
+
+    The same few counts come again and again.
+    """
+    n = won + lost
+    return round(n * d(won / n, 0.5) / UNIT) if n and won <= lost else 0
 
 
 class RMED1:
@@ -26,6 +37,7 @@ class RMED1:
         self.L_C = self.order.copy()
         self.L_R = set(range(n_arms))
         self.L_N: set[int] = set()
+        self.I_now = [0.0] * n_arms
         self.sweeps = 0
         self.t = 0
 
@@ -39,7 +51,7 @@ class RMED1:
         return [j for j in range(self.K) if j != i and self.share(i, j) <= 0.5]
 
     def I(self, i: int) -> float:  # noqa: E743
-        return UNIT * sum(round(self.n(i, j) * d(self.share(i, j), 0.5) / UNIT) for j in self.O(i))
+        return UNIT * sum(evidence(self.w[i][j], self.w[j][i]) for j in range(self.K) if j != i)
 
     def step(self, beats: Callable[[int, int], bool]) -> tuple[int, int]:
         self.t += 1
@@ -51,9 +63,9 @@ class RMED1:
         right = self.strongest(left) if self.opponent == "strongest" else self.published(left)
         self.observe(left, right, beats)
         self.L_R.remove(left)
-        evidence = [self.I(i) for i in range(self.K)]
+        least = min(self.I_now)
         for j in range(self.K):
-            if j not in self.L_R and evidence[j] - min(evidence) <= math.log(self.t) + self.f:
+            if j not in self.L_R and self.I_now[j] - least <= math.log(self.t) + self.f:
                 self.L_N.add(j)
         if not self.L_C:
             self.L_C, self.L_R, self.L_N = sorted(self.L_N, key=self.order.index), self.L_N, set()
@@ -61,7 +73,7 @@ class RMED1:
         return left, right
 
     def published(self, left: int) -> int:
-        best = self.rng.pick_largest([-self.I(i) for i in range(self.K)])
+        best = self.rng.pick_largest([-evidence for evidence in self.I_now])
         worse_than = self.O(left)
         return best if best in worse_than or not worse_than else self.beats_most(left)
 
@@ -77,3 +89,4 @@ class RMED1:
             self.w[left][right] += 1
         else:
             self.w[right][left] += 1
+        self.I_now = [self.I(i) for i in range(self.K)]

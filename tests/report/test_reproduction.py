@@ -97,6 +97,12 @@ def report() -> Report:
     return reproduction(OUTCOMES, CLAIMS, cores=2, footer="Made by a test.", bounds=bounds)
 
 
+@pytest.fixture
+def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For those who look at words only: pictures take seconds."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+
 def words_of_page(text: str) -> str:
     text = re.sub(r"<style>.*?</style>|<svg.*?</svg>|<title>.*?</title>", "", text, flags=re.DOTALL)
     return html.unescape(re.sub(r"<[^>]*>", " ", text))
@@ -146,6 +152,7 @@ def test_comparisons_are_folded_below_their_claim(report: Report) -> None:
     assert "| two | ✓ holds | A &lt; B, first | 0.777 ± 0.0111, claimed above 0.5 |  |" in large
 
 
+@pytest.mark.usefixtures("_without_pictures")
 def test_the_page_says_what_decided_claims_rest_on_and_which_were_changed(report: Report) -> None:
     for text in (words_of_page(report.page), words_of_markdown(report.markdown)):
         assert "2 of 3 claims are decided." in text
@@ -375,6 +382,7 @@ def test_undecided_claims_say_what_they_need(report: Report) -> None:
     assert said("undecided", "an effect further from its bound: more than") == "? too near its bound"
 
 
+@pytest.mark.usefixtures("_without_pictures")
 def test_a_long_report_is_folded_and_has_contents(report: Report) -> None:
     for name in ("scorecard", "large", "alpha", "drift"):
         assert f'<a href="#{name}">' in report.page.partition("</nav>")[0]
@@ -388,8 +396,8 @@ def test_a_report_links_to_the_pages_beside_it() -> None:
     assert '<a href="../index.html">../index.html</a>, the demo' in made.page
 
 
-def test_without_matplotlib_a_report_has_no_pictures_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+@pytest.mark.usefixtures("_without_pictures")
+def test_without_matplotlib_a_report_has_no_pictures_and_says_so() -> None:
     made = reproduction(OUTCOMES, CLAIMS, cores=1)
     assert "<svg" not in made.page
     assert made.pictures == {}

@@ -10,6 +10,8 @@ import pytest
 
 import rankloop as rl
 from rankloop import theory
+from rankloop.kernels import stream
+from rankloop.simulation.loop import run_duels
 
 THREE = [[0.5, 0.6, 0.51], [0.4, 0.5, 0.9], [0.49, 0.1, 0.5]]
 """The last arm nearly draws with the winner, and loses clearly to the second."""
@@ -215,14 +217,13 @@ def test_two_rankers_are_compared_no_more_often_than_lemma_2_1_says(cls: type[An
     estimates are at their means, a pair is decided after a quarter of it.
     """
     horizon, epsilon, runs = 3000, 0.05, 50
-    draw = np.random.default_rng(3)
+    smaller_wins = rl.PreferenceMatrix(0.5 + 0.2 * (np.tri(4).T - np.tri(4)))
     bound = float(theory.merge_comparisons_bound(horizon, n_arms=4, gap=0.2, alpha=0.75, epsilon=epsilon))
     most = []
     for seed in range(runs):
-        policy = cls(4, alpha=0.75, batch_size=4, c=None, epsilon=epsilon, seed=seed)  # smaller numbers win, by 0.7
-        for coin in draw.random(horizon):
-            duel = policy.duel()
-            policy.update(duel, min(duel) if coin < 0.7 else max(duel))
+        policy = cls(4, alpha=0.75, batch_size=4, c=None, epsilon=epsilon, seed=seed)
+        room = np.zeros(2, np.int64), np.zeros(2), np.zeros(2)
+        run_duels(policy.state, smaller_wins.state, stream(seed, 1), horizon, *room)
         wins = policy.state.wins
         most.append(int((wins + wins.T).max()))
     assert sum(count > bound + 1 for count in most) <= 8

@@ -140,7 +140,7 @@ def test_feedback_may_come_late_or_never(make) -> None:
     attraction = [0.05, 0.1, 0.15, 0.5, 0.6, 0.7]
     draw = random.Random(3)
     waiting = []
-    for _ in range(20_000):
+    for _ in range(5000):
         waiting.append(policy.rank().to_json())
         if len(waiting) > 20:
             ranking = rl.Ranking.from_json(waiting.pop(draw.randrange(len(waiting))))

@@ -121,7 +121,7 @@ def test_a_catalogue_of_diverse_lists_changes(tmp_path) -> None:
     policy.remove_items([0, 15])
     play(policy, 20)
     plain = DiverseForm(Z, 1.0, 1.0, 2.0, 0.5)
-    plain.precision, plain.evidence = np.linalg.inv(policy.covariance), policy.state.model.evidence
+    plain.inverse, plain.evidence = policy.covariance, policy.state.model.evidence
 
     def greedy(candidates) -> list[int]:
         chosen: list[int] = []

@@ -30,7 +30,7 @@ def test_sampled_weights_are_correlated_as_the_posterior_says() -> None:
     np.testing.assert_array_less(np.abs(out.mean(axis=0) - center) / scale, 5 / np.sqrt(20_000))
 
 
-def test_ten_million_updates_leave_the_inverse_an_inverse() -> None:
+def test_three_million_updates_leave_the_inverse_an_inverse() -> None:
     """Within 1e-12; if it were never computed anew, its error would have grown to 7e-12 after the first million."""
     z, x = catalogue(30, 3, 4, seed=2)
     policy = rl.CascadeHybrid(z, x, 10, seed=1)
@@ -44,7 +44,7 @@ def test_ten_million_updates_leave_the_inverse_an_inverse() -> None:
         policy.state,
         users.state,
         stream(1),
-        10**6,
+        3 * 10**5,
         10,
         np.inf,
         items,
@@ -54,7 +54,7 @@ def test_ten_million_updates_leave_the_inverse_an_inverse() -> None:
         np.zeros(users.n_items),
     )
     model = policy.state.model
-    assert model.precision.trace() > 5e6
+    assert model.precision.trace() > 1.5e6
     product = model.precision @ model.covariance
     np.testing.assert_allclose(product, np.eye(7), atol=1e-12)
     np.testing.assert_allclose(model.weights, np.linalg.solve(model.precision, model.evidence), rtol=1e-10)
