@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from browser import browser, page
+from browser import browser, page, shared_context
 
 from rankloop.examples.docs_search.corpus import Corpus, open_corpus
 
-__all__ = ["browser", "page"]
+__all__ = ["browser", "page", "shared_context"]
 
 
 @pytest.fixture(scope="session")

@@ -29,8 +29,8 @@ POLL = 3_000
 
 
 @pytest.fixture
-def quickly(page: Page) -> Page:
-    """A page whose clock the test turns."""
+def quickly(alone: None, page: Page) -> Page:
+    """A page whose clock the test turns, which is also that of all other pages of its context."""
     page.clock.install()
     return page
 
