@@ -137,9 +137,11 @@ class Server:
         """End all connections to a database; how many there were."""
         return len(self.sql(END_CONNECTIONS, url=url))
 
-    def end_lease(self, url: str) -> None:
-        """Let the lease of a store end now, as if its time had passed."""
-        self.sql("UPDATE rankloop.partitions SET expires = now() - interval '1 s'", url=url)
+
+def end_lease(url: str) -> None:
+    """Let the lease of a store end now, as if its time had passed."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("UPDATE rankloop.partitions SET expires = now() - interval '1 s'")
 
 
 @contextmanager
