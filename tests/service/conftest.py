@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import postgres_server
 import pytest
 from browser import alone, browser, page, shared_context
 from hasty_disk import hasty_disk
@@ -17,12 +16,6 @@ __all__ = ["alone", "browser", "hasty_disk", "page", "shared_context"]
 
 LIMITS = Limits(guesses=0.0, browser_rate=0.0)
 """None that a test would run into by being quick."""
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[postgres_server.Server]:
-    with postgres_server.running() as server:
-        yield server
 
 
 @pytest.fixture(scope="module", params=("sqlite", "postgres"))
