@@ -363,6 +363,7 @@ def test_a_file_that_is_removed_and_put_back(
 ) -> None:
     """The read-only dashboard of a store whose file goes away while the page is open."""
     monkeypatch.setattr(onlooking_module, "LOOK_AGAIN", 0.0)
+    monkeypatch.setattr(onlooking_module, "SHARE", 1e9)
     path = tmp_path / "shop.db"
     with rl.Live(path, background=False) as live:
         live.create("search", kind="rerank", holdout=0)
