@@ -525,6 +525,7 @@ def test_a_take_over_while_the_connection_is_lost(postgres: Server, database: st
 
 
 def test_a_restarted_server(postgres: Server, database: str) -> None:
+    postgres.settle()
     store = PostgresStore(database, lease=60)
     store.open()
     store.write(Batch([chosen(1)]))

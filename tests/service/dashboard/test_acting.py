@@ -318,6 +318,7 @@ def rank(running: Running, key: str = "laptop") -> None:
 
 def test_a_database_that_is_stopped_and_started(quickly: Page, visit: Open, postgres: Server) -> None:
     """A real server that ends while the page is open, and comes back."""
+    postgres.settle()
     with served(postgres.empty_database()) as running:
         running.admin.put("/v1/loops/search", json={"kind": "rerank", "holdout": 0})
         rank(running)
