@@ -87,6 +87,10 @@ class Server:
                 time.sleep(0.05)
         raise AssertionError("the server does not answer: " + (self.folder / "log").read_text())
 
+    def settle(self) -> None:
+        """Let it finish what earlier tests have left to do, so that it starts again at once after it was stopped."""
+        self.sql("CHECKPOINT")
+
     def stop(self) -> None:
         """Stop it at once, as a crash does; what was committed is there when it starts again."""
         if self._process is not None:
@@ -137,9 +141,11 @@ class Server:
         """End all connections to a database; how many there were."""
         return len(self.sql(END_CONNECTIONS, url=url))
 
-    def end_lease(self, url: str) -> None:
-        """Let the lease of a store end now, as if its time had passed."""
-        self.sql("UPDATE rankloop.partitions SET expires = now() - interval '1 s'", url=url)
+
+def end_lease(url: str) -> None:
+    """Let the lease of a store end now, as if its time had passed."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("UPDATE rankloop.partitions SET expires = now() - interval '1 s'")
 
 
 @contextmanager

@@ -40,7 +40,7 @@ def test_a_program_ends_with_its_test() -> None:
 
 
 def test_a_program_ends_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "LIMIT", 1.0)
+    monkeypatch.setattr(processes, "LIMIT", 0.1)
     with processes.started([sys.executable, "-c", SLEEP]) as process:
         process.communicate()
     assert process.returncode == -signal.SIGKILL

@@ -320,25 +320,18 @@ def test_the_shell_completes_commands() -> None:
     assert processes.run([sys.executable, "-m", "rankloop"], env=asked).stdout.split() == ["duel"]
 
 
+SAVES_SOON = "from rankloop.cli import main; from rankloop.runs import store; store.SAVE_EVERY = 0.1; main()"
+"""The command, which else computes for five seconds before there is anything to look at."""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT")
 def test_ctrl_c_keeps_runs_and_the_same_command_goes_on(tmp_path: Path) -> None:
     out = tmp_path / "out"
     tie = tmp_path / "tie.csv"
     tie.write_text("0.5,0.5\n0.5,0.5\n")  # never settles, so that runs take their time
     rankloop("duel", tie, "--policies", "MergeDTS", "--horizon", "10", "--runs", "1", "--out", tmp_path / "warm")
-    command = [
-        sys.executable,
-        "-m",
-        "rankloop",
-        "duel",
-        str(tie),
-        "--policies",
-        "MergeDTS,MergeRUCB",
-        "--out",
-        str(out),
-    ]
-    command += ["--workers", "1", "--runs"]
-    with processes.started([*command, "9999"]) as process:
+    command = ["duel", str(tie), "--policies", "MergeDTS,MergeRUCB", "--out", str(out), "--workers", "1", "--runs"]
+    with processes.started([sys.executable, "-c", SAVES_SOON, *command, "9999"]) as process:
         while not list(out.glob("runs/*.npz")):
             assert process.poll() is None, process.communicate()
             time.sleep(0.05)
@@ -351,7 +344,7 @@ def test_ctrl_c_keeps_runs_and_the_same_command_goes_on(tmp_path: Path) -> None:
     kept = rl.Result.load(path)
     n_kept = len(kept.finished)
     assert 1 <= n_kept < 9999
-    done = processes.run([*command, str(n_kept + 1)])
+    done = processes.run([sys.executable, "-m", "rankloop", *command, str(n_kept + 1)])
     assert "Table:" in done.stdout
     after = rl.Result.load(path)
     assert len(after.finished) == n_kept + 1

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import postgres_server
 import pytest
 from postgres_server import Server
 from service_client import ADMIN, served
@@ -19,12 +17,6 @@ from rankloop.live.directory import Directory
 from rankloop.live.shared_loops import SharedLoops
 
 NAME = "laptop <b>גיימינג</b> 🎮"
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Server]:
-    with postgres_server.running() as server:
-        yield server
 
 
 @pytest.fixture(scope="module")

@@ -196,6 +196,8 @@ amounts = dict.fromkeys(("smoke", "laptop", "paper"), Amount(10**6, 10**5))
 catalogue.EXPERIMENTS = (tiny.EXPERIMENTS[0], Experiment("tie", 2, "2.5", "A tie", "", tie, amounts))
 claims.CLAIMS = tiny.CLAIMS
 from rankloop.cli import main
+from rankloop.runs import store
+store.SAVE_EVERY = 0.1
 sys.argv = ["rankloop", "reproduce", "--out", {out!r}]
 main()
 """

@@ -44,12 +44,19 @@ def left_running(mark: str) -> list[tuple[int, str]]:
     return found
 
 
+AT_ONCE = (
+    "from rankloop.cli import main; from rankloop.demo import endless; endless.compile_policies = lambda: None; main()"
+)
+"""The command without the programs that compile before the service starts: that they do is tested elsewhere."""
+
+
 @contextmanager
-def started(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+def started(folder: Path, *, compiling: bool = True) -> Iterator[subprocess.Popen[str]]:
     """The program in a folder; whatever happens, nothing that it started is left."""
     variables = processes.environment(**{MARK: str(folder)})
     variables.pop("RANKLOOP_ADMIN_KEY", None)
-    command = [sys.executable, "-m", "rankloop", "serve", "--demo", "--port", "0", *arguments]
+    begin = ["-m", "rankloop"] if compiling else ["-c", AT_ONCE]
+    command = [sys.executable, *begin, "serve", "--demo", "--port", "0"]
     try:
         with processes.started(command, cwd=folder, env=variables) as process:
             yield process
@@ -123,7 +130,7 @@ def test_it_starts_learns_ends_and_goes_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("moment", ["at once", "while the service starts"])
 def test_it_can_be_ended_while_it_starts(folder: Path, name: str, moment: str) -> None:
-    with started(folder) as process:
+    with started(folder, compiling=moment == "at once") as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("getting ready")
         if moment != "at once":
@@ -139,7 +146,7 @@ def test_it_can_be_ended_while_it_starts(folder: Path, name: str, moment: str) -
 
 @linux_only
 def test_a_service_that_ends_by_itself_is_told(folder: Path) -> None:
-    with started(folder) as process:
+    with started(folder, compiling=False) as process:
         Shown(process)
         [service] = [pid for pid, _ in left_running(str(folder)) if pid != process.pid]
         os.kill(service, signal.SIGKILL)
@@ -171,7 +178,7 @@ def test_what_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     assert "takes one worker" in refused("serve", "--demo", "--workers", "2")
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        command = [sys.executable, "-m", "rankloop", "serve", "--demo", "--port", str(taken.getsockname()[1])]
+        command = [sys.executable, "-c", AT_ONCE, "serve", "--demo", "--port", str(taken.getsockname()[1])]
         ended = processes.run(command, cwd=folder, env=processes.environment(), check=False)
     assert ended.returncode == 2
     assert "rankloop: cannot run the demo: the demo's service did not start: " in ended.stderr

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -92,8 +93,8 @@ def note(notes: int, *what: Any) -> None:
 class Chaos:
     """The parent: kills children and checks what they leave."""
 
-    def __init__(self, make: MakeStore, seed: int) -> None:
-        self.make, self.generator = make, random.Random(seed)
+    def __init__(self, make: MakeStore, seed: int, end_lease: Callable[[], object]) -> None:
+        self.make, self.generator, self.end_lease = make, random.Random(seed), end_lease
         self.acknowledged: set[tuple[str, int]] = set()
         self.finished: set[str] = set()
         self.shown: dict[str, list[str]] = {}
@@ -120,6 +121,7 @@ class Chaos:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
                 os.close(notes)
+                self.end_lease()
             self.recent: dict[str, list[str]] = {}
             for line in path.read_bytes().split(b"\n")[:-1]:
                 self.take(json.loads(line))
@@ -165,6 +167,7 @@ class Chaos:
             live.close()
         else:
             crash(live)
+            self.end_lease()
 
     def end(self) -> str:
         """Let all windows pass: every impression in the journal has one end."""
@@ -190,6 +193,7 @@ def main() -> None:
     )
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--impatient", action="store_true", help="let the lease of whoever is gone end at once")
     given = parser.parse_args()
     with ExitStack() as stack:
         store = given.store
@@ -203,7 +207,8 @@ def main() -> None:
             warm = open_live(lambda: SQLiteStore(Path(folder) / "warm.db"), background=False)
             warm.finish(warm.rank("search", "one", ["a", "b", "c"]).id)
             warm.close()
-        chaos = Chaos(make, given.seed)
+        has_lease = given.impatient and store.startswith("postgresql:")
+        chaos = Chaos(make, given.seed, (lambda: postgres_server.end_lease(store)) if has_lease else lambda: None)
         for turn in range(given.kills):
             chaos.kill_one(turn)
             chaos.look()

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-import postgres_server
 import psycopg
 import pytest
 from hasty_disk import hasty_disk, patient_disk
 from hypothesis import settings
 from live_world import Clock, MakeStore
+from postgres_server import Server
 
 from rankloop.live.postgres import PostgresStore
 from rankloop.live.sqlite import SQLiteStore
@@ -21,14 +21,8 @@ __all__ = ["hasty_disk", "patient_disk"]
 settings.register_profile("thorough", max_examples=1_000, stateful_step_count=100, deadline=None)
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[postgres_server.Server]:
-    with postgres_server.running() as server:
-        yield server
-
-
 @pytest.fixture
-def database(postgres: postgres_server.Server) -> str:
+def database(postgres: Server) -> str:
     """The address of an empty database."""
     return postgres.empty_database()
 

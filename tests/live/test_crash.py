@@ -19,7 +19,7 @@ def test_nothing_acknowledged_is_lost_or_learned_twice(
     request: pytest.FixtureRequest, tmp_path: Path, kind: str
 ) -> None:
     store = str(tmp_path / "shop.db") if kind == "sqlite" else request.getfixturevalue("database")
-    command = [sys.executable, "-W", "ignore", str(SCRIPT), store, "--kills", "10", "--seed", "7"]
+    command = [sys.executable, "-W", "ignore", str(SCRIPT), store, "--kills", "10", "--seed", "7", "--impatient"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "nothing lost, nothing twice" in done.stdout

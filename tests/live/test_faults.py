@@ -12,7 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_world import Clock, MakeStore, check_whole, close_all, crash, in_journal, open_live, room_for, sequence_of
+from live_world import (
+    Clock,
+    MakeStore,
+    Told,
+    check_whole,
+    close_all,
+    crash,
+    in_journal,
+    open_live,
+    room_for,
+    sequence_of,
+)
 
 import rankloop as rl
 from rankloop.live.sqlite import SQLiteStore
@@ -160,9 +171,10 @@ class Day:
                 if fate in ("accepted", "duplicate"):
                     self.acknowledged.add((sequence_of(live, id_), items.index(item)))
 
-    def check(self, live: rl.Live) -> None:
+    def check(self, live: rl.Live) -> Told:
         told = check_whole(live)
         assert self.acknowledged <= set(told.clicks)
+        return told
 
 
 def test_the_day_without_faults(new_store: MakeStore, clock: Clock) -> None:
@@ -199,8 +211,7 @@ def test_every_write_fails_once(new_place: Callable[[], MakeStore], how: str, ca
             live = open_live(make, clock)
         day.check(live)
         close_all(live, clock)
-        day.check(live)
-        told = check_whole(live)
+        told = day.check(live)
         assert set(told.closings) == set(told.choices)
         live.close()
     assert nth > 15  # and the last day saw no fault, since it had fewer writes

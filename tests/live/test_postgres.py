@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from cut_connections import Proxy
 from live_world import check_whole
-from postgres_server import Server
+from postgres_server import Server, end_lease
 
 import rankloop as rl
 from rankloop.live import postgres_tables as sql
@@ -318,7 +318,7 @@ def test_an_owner_whose_lease_was_taken_cannot_write(postgres: Server, database:
     first, second = PostgresStore(database, lease=60), PostgresStore(database, lease=60)
     first.open()
     first.write(Batch([chosen(1)]))
-    postgres.end_lease(database)
+    end_lease(database)
     header = second.open()
     assert header.last == 1
     second.write(Batch([chosen(2, body=b"second")]))
@@ -350,7 +350,7 @@ def test_an_owner_in_the_middle_of_a_write_is_not_disturbed(database: str) -> No
 def test_a_lapsed_lease_that_nobody_took_is_renewed(postgres: Server, database: str) -> None:
     store = PostgresStore(database, lease=60)
     store.open()
-    postgres.end_lease(database)
+    end_lease(database)
     store.write(Batch([chosen(1)]))
     assert postgres.sql("SELECT expires > now() + interval '30 s' FROM rankloop.partitions", url=database) == [(True,)]
     store.close()
@@ -512,7 +512,7 @@ def test_a_take_over_while_the_connection_is_lost(postgres: Server, database: st
     first, second = PostgresStore(database, lease=60), PostgresStore(database, lease=60)
     first.open()
     postgres.end_connections(database)
-    postgres.end_lease(database)
+    end_lease(database)
     second.open()
     with pytest.raises(StoreLost, match="did not answer"):
         first.write(Batch([chosen(1, body=b"first")]))
@@ -525,6 +525,7 @@ def test_a_take_over_while_the_connection_is_lost(postgres: Server, database: st
 
 
 def test_a_restarted_server(postgres: Server, database: str) -> None:
+    postgres.settle()
     store = PostgresStore(database, lease=60)
     store.open()
     store.write(Batch([chosen(1)]))

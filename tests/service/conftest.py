@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import postgres_server
 import pytest
-from browser import browser as browser
-from browser import page as page
-from hasty_disk import hasty_disk as hasty_disk
+from browser import alone, browser, page, shared_context
+from hasty_disk import hasty_disk
 from service_client import Running, served
 
 from rankloop.service.limits import Limits
 
+__all__ = ["alone", "browser", "hasty_disk", "page", "shared_context"]
+
 LIMITS = Limits(guesses=0.0, browser_rate=0.0)
 """None that a test would run into by being quick."""
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[postgres_server.Server]:
-    with postgres_server.running() as server:
-        yield server
 
 
 @pytest.fixture(scope="module", params=("sqlite", "postgres"))

@@ -190,6 +190,7 @@ class World:
     def __init__(self, server: postgres_server.Server, *, workers: int, lease: float, partitions: int) -> None:
         self.server, self.workers, self.lease, self.partitions = server, workers, lease, partitions
         self.direct = server.empty_database("fleet")
+        server.settle()
         directory = Directory(self.direct, partitions=partitions)
         directory.open()
         directory.close()

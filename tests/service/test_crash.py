@@ -11,7 +11,7 @@ from typing import Any
 
 import processes
 import pytest
-from postgres_server import Server
+from postgres_server import end_lease
 from service_client import ADMIN, Wire, wire
 from service_client import request as post
 
@@ -40,11 +40,7 @@ def address(process: Any) -> At:
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_killed_under_load(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    if kind == "sqlite":
-        store = str(tmp_path / "shop.db")
-    else:
-        server: Server = request.getfixturevalue("postgres")
-        store = server.empty_database()
+    store = str(tmp_path / "shop.db") if kind == "sqlite" else request.getfixturevalue("postgres").empty_database()
     acknowledged: list[tuple[str, str]] = []
     sent: list[tuple[str, str]] = []
     enough = threading.Event()
@@ -77,7 +73,7 @@ def test_killed_under_load(kind: str, tmp_path: Path, request: pytest.FixtureReq
             thread.join()
         connection.socket.close()
     if kind == "postgres":
-        server.end_lease(store)
+        end_lease(store)
     with start(store) as process:
         connection = Wire(address(process))
         for clicks, fates in ((acknowledged, {"duplicate"}), (sent, {"duplicate", "accepted"})):

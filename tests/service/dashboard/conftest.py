@@ -10,7 +10,7 @@ from typing import Any
 
 import dashboard_world
 import pytest
-from browser import SECONDS, browser, page
+from browser import SECONDS
 from dashboard_pages import Open
 from hasty_disk import hasty
 from live_world import Clock
@@ -19,8 +19,6 @@ from service_client import ADMIN, Running, served
 
 from rankloop.live.views import view_cache as looking
 from rankloop.service.limits import Limits
-
-__all__ = ["browser", "page"]
 
 expect.set_options(timeout=1000 * SECONDS)
 

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import postgres_server
 import pytest
 from dashboard_pages import Open, address, fact, section
 from dashboard_world import LISTS
 from live_world import Clock
 from playwright.sync_api import Page, Route, expect
+from postgres_server import Server
 from service_client import ADMIN, Running, served
 
 import rankloop as rl
@@ -29,8 +29,8 @@ POLL = 3_000
 
 
 @pytest.fixture
-def quickly(page: Page) -> Page:
-    """A page whose clock the test turns."""
+def quickly(alone: None, page: Page) -> Page:
+    """A page whose clock the test turns, which is also that of all other pages of its context."""
     page.clock.install()
     return page
 
@@ -316,18 +316,21 @@ def rank(running: Running, key: str = "laptop") -> None:
     running.admin.post("/v1/events", json={"impression": shown["id"], "item": shown["items"][0]})
 
 
-def test_a_database_that_is_stopped_and_started(quickly: Page, visit: Open) -> None:
+def test_a_database_that_is_stopped_and_started(quickly: Page, visit: Open, postgres: Server) -> None:
     """A real server that ends while the page is open, and comes back."""
-    with postgres_server.running() as server, served(server.empty_database()) as running:
+    postgres.settle()
+    with served(postgres.empty_database()) as running:
         running.admin.put("/v1/loops/search", json={"kind": "rerank", "holdout": 0})
         rank(running)
         page = visit(running=running)
         assert fact(page, "Impressions") == "1"
-        server.stop()
-        later(page)
-        expect(page.locator(".banner")).to_contain_text("The service cannot answer now.")
-        assert fact(page, "Impressions") == "1"
-        server.start()
+        postgres.stop()
+        try:
+            later(page)
+            expect(page.locator(".banner")).to_contain_text("The service cannot answer now.")
+            assert fact(page, "Impressions") == "1"
+        finally:
+            postgres.start()
         deadline = time.monotonic() + 60
         while page.locator(".banner").count() and time.monotonic() < deadline:
             later(page, 60_000)
@@ -361,6 +364,7 @@ def test_a_file_that_is_removed_and_put_back(
 ) -> None:
     """The read-only dashboard of a store whose file goes away while the page is open."""
     monkeypatch.setattr(onlooking_module, "LOOK_AGAIN", 0.0)
+    monkeypatch.setattr(onlooking_module, "SHARE", 1e9)
     path = tmp_path / "shop.db"
     with rl.Live(path, background=False) as live:
         live.create("search", kind="rerank", holdout=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.base import AXE_SCRIPT
 from browser import SECONDS
 from dashboard_pages import Open, address
 from dashboard_world import ARABIC, REVERTED
@@ -52,10 +52,16 @@ def look(page: Page, running: Running, name: str, impression: dict[str, str]) ->
 
 
 def violations_on(page: Page, name: str) -> list[tuple[str, str, list[str]]]:
-    """What axe finds that is serious."""
+    """What axe finds that is serious.
+
+    Pages that follow each other without loading share one axe: given to each anew, it would be compiled anew too.
+    """
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    found = page.evaluate("axe.run({resultTypes: ['violations']}).then(results => results.violations)")
     return [
         (name, violation["id"], [node["html"][:200] for node in violation["nodes"][:3]])
-        for violation in Axe().run(page).response["violations"]
+        for violation in found
         if violation["impact"] in ("serious", "critical")
     ]
 

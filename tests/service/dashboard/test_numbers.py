@@ -23,7 +23,7 @@ from service_client import Running
 @pytest.fixture
 def page(page: Page) -> Page:
     """A page whose times are those of UTC."""
-    page.context.add_init_script(
+    page.add_init_script(
         "const plain = Intl.DateTimeFormat; Intl.DateTimeFormat = function (place, more) "
         "{ return new plain(place, { ...more, timeZone: 'UTC' }); };"
     )
