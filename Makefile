@@ -27,9 +27,10 @@ $(VENV)/docs: pyproject.toml $(VENV)/base
 demo: $(VENV)/base  ## the main job at small scale, ending in a report
 	$(BIN)/rankloop demo
 
-# Neighbours among the tests stay in one process, which compiles what they share once.
+# Neighbours among the tests stay in one process, which compiles what they share once. Some of them wait rather than
+# compute, so there is one process more than CI has cores.
 test: $(VENV)/dev  ## the tests
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 check: $(VENV)/dev  ## style, types and the order of imports
 	$(BIN)/ruff check .
