@@ -8,6 +8,7 @@ state, so that one loop serves every policy in every environment at the speed of
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import shutil
 import tempfile
@@ -33,6 +34,9 @@ ENTRY = {**OPTIONS, "no_cfunc_wrapper": True, "pipeline_class": LeanCompiler}
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _UNUSED_CACHES_ARE_KEPT_FOR = 30 * 24 * 3600.0
+
+_LONGEST_WAIT = 60.0
+"""Seconds to wait for another process that compiles the same: far longer than it takes."""
 
 ROOMS_WITHOUT_COMPILED_CODE = frozenset(
     {"cli", "client", "demo", "examples", "experiments", "live", "report", "service"}
@@ -145,6 +149,8 @@ def _dispatcher(function: Callable[..., Any], directory: Path | None, options: d
         finally:
             config.CACHE_DIR = before
         _keep_what_lasts(dispatcher._cache, directory)
+        name = f"{function.__module__}.{function.__qualname__}"
+        dispatcher.compile = _compile_once(dispatcher.compile, name, directory)
     dispatcher.compile = without_collecting(dispatcher.compile)
     dispatcher.typeof_pyval = type_of
     return dispatcher
@@ -169,11 +175,33 @@ def _keep_what_lasts(kept: Any, directory: Path) -> None:
     kept.load_overload, kept.save_overload = load_lasting, save_alone
 
 
+def _compile_once(compile_for: Callable[..., Any], name: str, directory: Path) -> Callable[..., Any]:
+    """Let processes that need the same code at once wait for the first of them, and then load it from the cache."""
+
+    def compile_or_wait(types: Any) -> Any:
+        if not lasting(types):
+            return compile_for(types)
+        digest = hashlib.blake2b(f"{name}{types}".encode(), digest_size=8).hexdigest()
+        with _alone(directory / f"{digest}.lock", _LONGEST_WAIT):
+            return compile_for(types)
+
+    return compile_or_wait
+
+
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def _alone(path: Path, longest: float = math.inf) -> Iterator[None]:
+    """Run the block while no other process is in it, or, after so many seconds, all the same: one may stand still."""
     if fcntl is None:
         yield
         return
+    until = time.monotonic() + longest
     with path.open("wb") as file:  # closing it lets the next one in
-        fcntl.flock(file, fcntl.LOCK_EX)
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    break
+                time.sleep(0.02)
         yield
