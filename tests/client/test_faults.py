@@ -246,7 +246,6 @@ def test_connections_are_given_back(make: Any, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("rankloop.client.sending.LIMITS", httpx.Limits(max_connections=2, max_keepalive_connections=1))
     trouble = [half(HEARD), drips(HEARD, headers=True), drips(HEARD, headers=False), closes, never]
     monkeypatch.setattr("rankloop.client.calls.SECONDS_OF_AN_ATTEMPT", 0.2)
-    monkeypatch.setattr("rankloop.client.attempts.LONGEST_PAUSE", 0.05)
     with faulty(*trouble * 2, answers(200, HEARD)) as server:
         assert make(server.address, patience=LONG).click("x", "a") == "accepted"
         assert len(server.requests) == 11
